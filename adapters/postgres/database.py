@@ -12,12 +12,12 @@ import asyncpg
 from sqlalchemy.ext.asyncio import AsyncSession
 
 from adapters.postgres.connection.codecs import set_codecs
-from adapters.postgres.connection.connecting import connect
+from adapters.postgres.connection.connecting import OF_CLUSTER, connect
 from adapters.postgres.connection.connections import SESSION, Connection, ServiceConnection, scope_text, session_key
 from adapters.postgres.connection.failures import HALF_WAY, prepared, translated
 from adapters.postgres.connection.outages import Outages
 from adapters.postgres.connection.pool import CLOSED_AFTER, AsyncpgPool, TenantPool, nothing, synchronized
-from adapters.postgres.connection.poolers import Pooler, TransactionConnection
+from adapters.postgres.connection.poolers import Route, StatelessConnection
 from adapters.postgres.connection.search_indexes import searches_found
 from adapters.postgres.connection.shares import share_of
 from adapters.postgres.connection.waiting import PoolBusy
@@ -53,6 +53,9 @@ class Patience:
     ready: float = 5.0
 
 
+STATELESS = frozenset({"transaction", "citus"})
+"""Routes on which a connection has no scope between two transactions."""
+
 _READINESS = "readiness"
 """Scope of the readiness check, so that it does not wait for other scopes. It reads no tenant's rows."""
 
@@ -70,7 +73,7 @@ class PostgresDatabase:
     connections: int = 20
     patience: Patience = Patience()
     migrations: Sequence[Path] = (VERSIONS,)
-    pooler: Pooler = "none"
+    pooler: Route = "none"
     outages: Outages = field(default_factory=Outages)
     search_limits: SearchLimits = USUAL_LIMITS
     searches: Searches = NO_SEARCHES
@@ -122,7 +125,12 @@ class PostgresDatabase:
     @cached_property
     def own_queries(self) -> OwnQueries:
         return OwnQueries(
-            self.connect_for_own_queries, self.session_settings(), self.registry, self.ids, self.patience.acquire
+            self.connect_for_own_queries,
+            self.session_settings(),
+            self.registry,
+            self.ids,
+            self.patience.acquire,
+            is_of_cluster=self.pooler == "citus",
         )
 
     async def connect_for_own_queries(self) -> "asyncpg.Connection[asyncpg.Record]":
@@ -130,10 +138,11 @@ class PostgresDatabase:
             raise ServiceUnavailable("Sessions of SQLAlchemy need a connection with persistent settings.")
         connection = await connect(
             self.url,
-            pooler=self.pooler,
+            # SQLAlchemy begins the transactions itself.
+            pooler="none" if self.pooler == "citus" else self.pooler,
             timeout=self.patience.connect,
             command_timeout=self.patience.statement,
-            server_settings=self.session_settings(),
+            server_settings=self.session_settings() | (OF_CLUSTER if self.pooler == "citus" else {}),
         )
         try:
             # Install these date codecs first; SQLAlchemy adds its own codec for JSON.
@@ -163,7 +172,7 @@ class PostgresDatabase:
         if self._pool is None:
             raise ServiceUnavailable("The database is not open.")
         # Without session state, waiting for a certain connection has no benefit.
-        return _Lent(self._pool, self.outages, state, stays=stays and self.pooler != "transaction")
+        return _Lent(self._pool, self.outages, state, stays=stays and self.pooler not in STATELESS)
 
     async def _asyncpg_pool(self) -> AsyncpgPool:
         return await asyncpg.create_pool(
@@ -174,7 +183,7 @@ class PostgresDatabase:
             max_queries=2**31,  # replace connections after idle time, not after many queries
             max_inactive_connection_lifetime=CLOSED_AFTER,
             connection_class=ServiceConnection,
-            init=cast(Any, self._prepare_within if self.pooler == "transaction" else self._prepare),
+            init=cast(Any, self._prepare_within if self.pooler in STATELESS else self._prepare),
             reset=synchronized,
             timeout=self.patience.connect,
             command_timeout=self.patience.statement,
@@ -185,8 +194,8 @@ class PostgresDatabase:
             server_settings=self.session_settings(),
         )
 
-    async def _prepare_within(self, connection: TransactionConnection) -> None:
-        """Run ``_prepare`` in a transaction: behind a pooler, only a transaction stays on one server connection."""
+    async def _prepare_within(self, connection: StatelessConnection) -> None:
+        """Run ``_prepare`` in a transaction: its statements need a scope, and behind a pooler the same server."""
         await connection.begin(EveryTenant())
         await self._prepare(connection)
         await connection.commit()

@@ -25,6 +25,7 @@ from adapters.joserfc import (
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.outgoing.client import CheckedRequests
 from adapters.outgoing.signing import StandardSigner
+from adapters.postgres.connection.poolers import Route
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.entities.usual_statements import compile_usual_statements
 from adapters.postgres.migrations.pending import VERSIONS
@@ -272,7 +273,8 @@ def lifetimes(settings: Settings) -> Lifetimes:
 
 
 def _databases(settings: Settings, registry: Registry, ids: Ids) -> tuple[PostgresDatabase, ReplicaReads]:
-    url, connections, pooler = _database_url(settings), settings.database_connections, settings.database_pooler
+    url, connections = _database_url(settings), settings.database_connections
+    pooler: Route = "citus" if settings.database_kind == "citus" else settings.database_pooler
     database = PostgresDatabase(url, registry, ids, connections, migrations=_folders(settings), pooler=pooler)
     return database, replica_reads(database, [url.reveal() for url in settings.database_replica_urls])
 

@@ -24,6 +24,7 @@ from adapters.postgres.migrations.pending import (
 )
 from adapters.postgres.operations.open_tables import guard_warnings
 from domain.entities.declaration import Registry
+from entrypoints.assembly.clusters import distributed_now, ensure_distributed, ensure_ready
 from entrypoints.assembly.entities import load_registry, migration_folders
 from entrypoints.settings.settings import Settings
 from entrypoints.terminal.answers import Answer
@@ -64,9 +65,10 @@ async def ensure_migrated(settings: Settings, registry: Registry) -> None:
                 "The database is not up to date", missing, f"{await _way_out(settings)} (TENANTRY_MIGRATE is off)."
             )
         await _upgrade(url, registry, folders)
+    await ensure_distributed(settings, registry)
     # Run concurrently, because each waits for its own connection.
     slow, warnings = await asyncio.gather(searches_missed(url, registry), guard_warnings(url, registry))
-    if slow:
+    if slow and settings.database_kind == "server":
         log.warning("%s", await _slow_searches(url, slow))
     for warning in warnings:
         log.warning("%s", warning)
@@ -86,10 +88,12 @@ async def migrate(settings: Settings) -> str:
     before = await applied_versions(settings.owner_url)
     granted = await _grant_rights(settings) if before else []
     await _upgrade(*_declared(settings))
+    distributed = await distributed_now(settings, load_registry(settings.entities))
     after = await applied_versions(settings.owner_url)
     # The author of a migration needs a confirmation that it was applied.
     applied = f"Applied the migrations up to {' and '.join(after)}. " if after != before else ""
-    lines = [f"{applied}The database is up to date.", *(f"Mended: {found}" for found in granted)]
+    spread = f"Distributed {', '.join(distributed)}. " if distributed else ""
+    lines = [f"{applied}{spread}The database is up to date.", *(f"Mended: {found}" for found in granted)]
     return Answer("\n".join(lines), {"isUpToDate": True, "mended": granted}) if granted else lines[0]
 
 
@@ -106,7 +110,10 @@ async def check_migrations(settings: Settings) -> str:
     if missing:
         await _ensure_known(settings)
         raise _unfit("The database is not up to date", missing, await _way_out(settings))
-    slow = await searches_missed(settings.owner_url, load_registry(settings.entities))
+    registry = load_registry(settings.entities)
+    await ensure_ready(settings, registry)
+    # No index serves a search on a cluster.
+    slow = [] if settings.database_kind == "citus" else await searches_missed(settings.owner_url, registry)
     notes = [await _slow_searches(settings.owner_url, slow)] if slow else []
     return _noted("The database is up to date.", notes)
 

@@ -4,6 +4,7 @@ from adapters.postgres.connection.login_roles import login_role
 from adapters.postgres.connection.poolers import pooler_of
 from adapters.redis.connection_check import ensure_accepted
 from entrypoints.assembly.adapters import open_adapters
+from entrypoints.assembly.clusters import ensure_kind
 from entrypoints.assembly.entities import load_registry
 from entrypoints.assembly.migrations import ensure_login, ensure_migrated
 from entrypoints.assembly.routes import ensure_routes_served
@@ -45,6 +46,7 @@ async def prepare(settings: Settings) -> str | None:
     registry = load_registry(settings.entities, settings.files_max_bytes)
     assert settings.redis_url is not None
     await ensure_accepted(settings.redis_url.reveal())  # before anything is changed
+    await ensure_kind(settings)  # before anything is changed
     await ensure_migrated(settings, registry)
     async with open_adapters(settings, registry) as adapters:
         services = assemble(adapters, settings)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from domain.identity.passwords import password_errors
+from entrypoints.settings.clusters import mistakes_of_cluster
 from entrypoints.settings.files import FileSettings, read_files, read_secret_file
 from entrypoints.settings.variables import (
     API_KEY_PREFIX,
@@ -78,6 +79,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     database_pooler: Annotated[Literal["none", "session", "transaction"], one_of("none", "session", "transaction")] = (
         "none"
     )
+    database_kind: Annotated[Literal["server", "citus"], one_of("server", "citus")] = "server"
     database_connections: Annotated[int, number(2, 1_000)] = 20
     redis_url: Annotated[Secret | None, REDIS_URL] = None
     redis_prefix: Annotated[str, KEY_PREFIX] = "tenantry"
@@ -284,6 +286,7 @@ def _broken_rules(values: Mapping[str, Any], given: Mapping[str, str]) -> Iterat
             f"{PREFIX}DATABASE_OWNER_URL is not set; with {PREFIX}DATABASE_POOLER=transaction it takes the owner's URL"
             " without the pooler, for migrations."
         )
+    yield from mistakes_of_cluster(values, given, PREFIX)
     for provider in PROVIDERS:
         yield from _social_mistakes(f"SOCIAL_{provider.upper()}", given, provider in NEED_SECRET)
     yield from _password_mistakes(values)

@@ -10,10 +10,19 @@ import asyncpg
 
 from adapters.postgres.connection.connections import Connection
 from adapters.postgres.connection.failures import opening, translated
-from adapters.postgres.connection.poolers import AT_START, Pooler, TransactionConnection, settings_text
+from adapters.postgres.connection.poolers import (
+    AT_START,
+    ClusterConnection,
+    Route,
+    TransactionConnection,
+    settings_text,
+)
 
 NEXT_AFTER = 0.25
 """Seconds to wait for a silent host before trying the next host in parallel."""
+
+OF_CLUSTER = {"citus.propagate_set_commands": "local"}
+"""Settings of a session on a coordinator: nodes receive SET LOCAL."""
 
 Host = tuple[str, int]
 
@@ -21,13 +30,16 @@ _GOOD: dict[str, Host] = {}
 """Last connected host of each URL, tried first."""
 
 
-async def connect(url: str, *, pooler: Pooler = "none", **options: Any) -> Connection:
+async def connect(url: str, *, pooler: Route = "none", **options: Any) -> Connection:
     """Open a connection with the options' settings.
 
     Behind a pooler, set them by statements: poolers refuse or drop startup parameters.
     """
     if pooler == "none":
         return await _opened(url, options)
+    if pooler == "citus":
+        options["server_settings"] = {**options.get("server_settings", {}), **OF_CLUSTER}
+        return await _opened(url, {**options, "connection_class": ClusterConnection})
     settings: dict[str, str] = options.pop("server_settings", {})
     options["server_settings"] = {name: value for name, value in settings.items() if name in AT_START}
     if pooler == "transaction":

@@ -35,6 +35,9 @@ class ServiceConnection(Connection):
 
     __slots__ = ("is_spoilt", "lease", "session_state")
 
+    is_of_cluster = False
+    """Whether the server is the coordinator of a Citus cluster."""
+
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]
         self.session_state: str | None = None
@@ -66,7 +69,10 @@ class ServiceConnection(Connection):
 
     async def narrow(self, scope: Scope) -> None:
         """Limit the visible rows for the rest of the transaction."""
-        await self._settle(f"SET LOCAL tenantry.scope = '{scope_text(scope)}'")
+        await self.narrow_to(scope_text(scope))
+
+    async def narrow_to(self, scope: str) -> None:
+        await self._settle(f"SET LOCAL tenantry.scope = '{scope}'")
 
     @asynccontextmanager
     async def widened(self, scope: Scope) -> AsyncIterator[None]:

@@ -1,19 +1,25 @@
 """Connections through a pooler such as PgBouncer: the session state that it preserves, and its detection."""
 
 import asyncio
+import re
 import secrets
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from functools import lru_cache
 from typing import Any, Literal
 
 import asyncpg
 
 from adapters.postgres.connection.connections import Connection, ServiceConnection, scope_text
 from adapters.postgres.connection.failures import opening, translated
+from domain.errors import BadRequest
 from domain.scope import Scope
 
 Pooler = Literal["none", "session", "transaction"]
 """Pooler before the server: none, or one that assigns a server to a client per session or per transaction."""
+
+Route = Literal["none", "session", "transaction", "citus"]
+"""Way of statements to the rows: directly, through a pooler, or through the coordinator of a Citus cluster."""
 
 AT_START = frozenset({"application_name"})
 """Settings that poolers accept when a client connects; poolers refuse or silently omit any other setting."""
@@ -22,18 +28,17 @@ ANSWERS_WITHIN = 1.0
 """Seconds to wait, because a pooler without a free server lets clients wait."""
 
 
-class TransactionConnection(ServiceConnection):
-    """A connection that may use another server for each transaction: it stores no session state.
+class StatelessConnection(ServiceConnection):
+    """A connection whose scope ends with each transaction; a statement outside of one gets its own transaction.
 
-    Each transaction sets role, scope and settings, and a statement outside of one gets its own transaction. ``local``
-    is the SQL that sets them.
+    ``local`` is SQL that sets more than the scope.
     """
 
-    __slots__ = ("_has_prepared", "_mode", "_scope", "local")
+    __slots__ = ("_mode", "_scope", "local")
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
-        self.local, self._scope, self._mode, self._has_prepared = "", "", "READ WRITE", False
+        self.local, self._scope, self._mode = "", "", "READ WRITE"
 
     async def show(self, scope: Scope, *, read_only: bool) -> None:
         """Store scope and mode for statements outside a transaction."""
@@ -41,23 +46,6 @@ class TransactionConnection(ServiceConnection):
 
     async def begin(self, scope: Scope, *, mode: str = "READ WRITE") -> None:
         await self._begin(scope_text(scope), mode)
-
-    async def commit(self) -> None:
-        # The next client of the server connection must not find this driver's statement names.
-        if self._has_prepared:
-            await self._settle("DEALLOCATE ALL")
-            self._has_prepared = False
-        await super().commit()
-
-    async def prepare(self, *args: Any, **more: Any) -> Any:
-        self._has_prepared = True
-        # The driver numbers statement names per process, so another process may have prepared the same name on this
-        # server connection.
-        more.setdefault("name", f"tenantry_{secrets.token_hex(8)}")
-        return await super().prepare(*args, **more)
-
-    async def fetch_anew(self, query: str, *arguments: object) -> list[asyncpg.Record]:
-        return list(await self.fetch(query, *arguments))  # without a cache every statement is prepared again
 
     async def fetch(self, *args: Any, **more: Any) -> Any:
         async with self._alone():
@@ -79,6 +67,10 @@ class TransactionConnection(ServiceConnection):
         async with self._alone():
             return await super().executemany(*args, **more)
 
+    async def fetch_anew(self, query: str, *arguments: object) -> list[asyncpg.Record]:
+        async with self._alone():
+            return await super().fetch_anew(query, *arguments)
+
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
         if self.is_in_transaction():
@@ -94,6 +86,102 @@ class TransactionConnection(ServiceConnection):
 
     async def _begin(self, scope: str, mode: str) -> None:
         await self._settle(f"BEGIN {mode}; {self.local}SET LOCAL tenantry.scope = '{scope}'")
+
+
+class TransactionConnection(StatelessConnection):
+    """A connection that may use another server for each transaction: each sets role, scope and settings."""
+
+    __slots__ = ("_has_prepared",)
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        self._has_prepared = False
+
+    async def commit(self) -> None:
+        # The next client of the server connection must not find this driver's statement names.
+        if self._has_prepared:
+            await self._settle("DEALLOCATE ALL")
+            self._has_prepared = False
+        await super().commit()
+
+    async def prepare(self, *args: Any, **more: Any) -> Any:
+        self._has_prepared = True
+        # The driver numbers statement names per process, so another process may have prepared the same name on this
+        # server connection.
+        more.setdefault("name", f"tenantry_{secrets.token_hex(8)}")
+        return await super().prepare(*args, **more)
+
+    async def fetch_anew(self, query: str, *arguments: object) -> list[asyncpg.Record]:
+        return list(await self.fetch(query, *arguments))  # without a cache every statement is prepared again
+
+
+class ClusterConnection(StatelessConnection):
+    """A connection to the coordinator of a Citus cluster: its nodes receive the settings of a transaction only.
+
+    Raises BadRequest for statements that Citus refuses.
+    """
+
+    __slots__ = ()
+
+    is_of_cluster = True
+
+    async def fetch(self, query: str, *args: Any, **more: Any) -> Any:
+        with _on_cluster():
+            return await super().fetch(spelled_for_citus(query), *args, **more)
+
+    async def fetchrow(self, query: str, *args: Any, **more: Any) -> Any:
+        with _on_cluster():
+            return await super().fetchrow(spelled_for_citus(query), *args, **more)
+
+    async def fetchval(self, query: str, *args: Any, **more: Any) -> Any:
+        with _on_cluster():
+            return await super().fetchval(spelled_for_citus(query), *args, **more)
+
+    async def fetch_anew(self, query: str, *arguments: object) -> list[asyncpg.Record]:
+        with _on_cluster():
+            return await super().fetch_anew(spelled_for_citus(query), *arguments)
+
+    async def execute(self, query: str, *args: Any, **more: Any) -> str:
+        with _on_cluster():
+            return await super().execute(query, *args, **more)
+
+    async def _begin(self, scope: str, mode: str) -> None:
+        # In one message, the nodes would receive BEGIN as well.
+        await self._settle(f"BEGIN {mode}")
+        await self.narrow_to(scope)
+
+
+@lru_cache(4096)
+def spelled_for_citus(query: str) -> str:
+    """Return the statement without what Citus cannot execute.
+
+    It executes the subquery of ``planned_for_values``, which PostgreSQL never reads. A locking CTE with ``IN`` has a
+    column for the join, and Citus reads its result in another format than it wrote it.
+    """
+    return _LOCKED_AMONG.sub(r"\1 = ANY (ARRAY(\2))", _NEVER_READ.sub("", query))
+
+
+_NEVER_READ = re.compile(
+    r'\s+OR \(SELECT count\(\*\) AS \w+\s+FROM generate_series\(1, 1000000000\) AS "any 0",'
+    r' generate_series\(1, 1000000000\) AS "any 1"\) > 0'
+)
+_LOCKED_AMONG = re.compile(r"(\b\w+\.id) IN \((SELECT [^()]*)\)(?= ORDER BY \1 FOR )")
+_CONSTRAINT = re.compile(r'constraint "([^"]+)_\d{6,}"')
+UNSUPPORTED = "The database is a Citus cluster, which does not support this request."
+
+
+@contextmanager
+def _on_cluster() -> Iterator[None]:
+    """Name constraints as their table does, and not its shard."""
+    try:
+        yield
+    except asyncpg.FeatureNotSupportedError as error:
+        raise BadRequest(UNSUPPORTED) from error
+    except asyncpg.IntegrityConstraintViolationError as error:
+        # Citus passes on the message of a node alone.
+        if found := _CONSTRAINT.search(str(error)):
+            error.constraint_name = found[1]
+        raise
 
 
 def settings_text(settings: Mapping[str, str], how: Literal["SET", "SET LOCAL"]) -> str:

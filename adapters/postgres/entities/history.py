@@ -53,7 +53,9 @@ def history_lines(model: EntityModel, action: Action, written: CTE, before: CTE 
     }
     rows = written if before is None else written.join(before, is_new_version(model, written, before))
     lines = sa.select(*line.values()).select_from(rows)
-    return [sa.insert(LINES).from_select(list(line), lines).cte("recorded lines")]
+    # Without RETURNING, Citus copies the lines to their node by COPY, which row-level security refuses.
+    recorded = sa.insert(LINES).from_select(list(line), lines).returning(LINES.c.version)
+    return [recorded.cte("recorded lines")]
 
 
 def is_new_version(model: EntityModel, written: CTE, before: CTE) -> Truth:

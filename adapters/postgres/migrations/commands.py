@@ -26,6 +26,7 @@ from adapters.postgres.connection.driver_errors import causes, unwrapped
 from adapters.postgres.connection.failures import AWAY, translated
 from adapters.postgres.migrations.online.operations import ONLINE
 from adapters.postgres.migrations.pending import MigrationRefused, unknown_sentence
+from adapters.postgres.schema.citus import DONE, hold_foreign_keys_back
 from adapters.postgres.schema.row_security import EVERY
 
 T = TypeVar("T")
@@ -37,6 +38,7 @@ BIND_KEY = "tenantry"
 _LIMIT_WAITING = select(func.set_config("lock_timeout", bindparam("milliseconds"), bindparam("is_local")))
 # Try instead of waiting: a waiting statement has a snapshot, and CREATE INDEX CONCURRENTLY would wait for its end.
 _LOCK = "SELECT pg_try_advisory_lock(hashtextextended('tenantry.migrations', 0))"
+_HAS_CITUS = "SELECT to_regclass('pg_catalog.pg_dist_partition') IS NOT NULL"
 _LOCK_PAUSE = 0.05
 
 
@@ -176,6 +178,9 @@ async def _run_locked(
         while not (await connection.execute(text(_LOCK))).scalar_one():
             await connection.rollback()
             await asyncio.sleep(_LOCK_PAUSE)
+        if (await connection.execute(text(_HAS_CITUS))).scalar_one():
+            done = (await connection.execute(text(DONE))).scalars().all()
+            await connection.run_sync(hold_foreign_keys_back, done)
         await connection.rollback()
         value = await connection.run_sync(run_named)
     return CommandOutcome(value, printed.getvalue().splitlines(), tuple(config.attributes["notes"]))

@@ -9,7 +9,7 @@ import asyncpg
 
 from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import AWAY, translated
-from adapters.postgres.connection.poolers import Pooler
+from adapters.postgres.connection.poolers import Route
 from adapters.postgres.schema.row_security import ROLE
 from domain.errors import ServiceUnavailable
 
@@ -40,7 +40,7 @@ def _told_elsewhere() -> Iterator[None]:
 class PostgresPendingVersions:
     """Pending versions on a separate connection, so that a full pool does not delay the publishing of revocations."""
 
-    def __init__(self, url: str, pooler: Pooler = "none") -> None:
+    def __init__(self, url: str, pooler: Route = "none") -> None:
         self._url, self._pooler = url, pooler
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
         self._connecting: asyncio.Task[asyncpg.Connection[asyncpg.Record]] | None = None

@@ -44,7 +44,8 @@ class OwnQueries:
     """Source of sessions, with a small separate pool opened by the first session.
 
     The service's pool cannot be shared: it leaves JSON undecoded, but SQLAlchemy sets its own codecs. ``connect`` opens
-    a connection with the service's role and ``settings``, restored after each session.
+    a connection with the service's role and ``settings``, restored after each session. ``is_of_cluster`` means that it
+    leads to the coordinator of a Citus cluster.
     """
 
     def __init__(
@@ -54,8 +55,10 @@ class OwnQueries:
         registry: Registry,
         ids: Ids,
         patience: float = 5.0,
+        *,
+        is_of_cluster: bool = False,
     ) -> None:
-        self.registry, self.ids = registry, ids
+        self.registry, self.ids, self.is_of_cluster = registry, ids, is_of_cluster
         self._connect, self._patience = connect, patience
         self._shares = ScopeShares(CONNECTIONS)
         self._as_before = _FORGET + settings_text(settings, "SET")
@@ -182,7 +185,12 @@ def _give_back(session: Session, transaction: SessionTransaction) -> None:
 @event.listens_for(TenantSession, "after_begin")
 def _set_scope(session: Session, _transaction: SessionTransaction, connection: sa.Connection) -> None:
     # Local to the transaction, so that the connection returns to the pool without a scope.
-    connection.execute(_SET_SCOPE, {"scope": str(session.info["scope"].id)})
+    scope = scope_text(session.info["scope"])
+    if session.info["own_queries"].is_of_cluster:
+        # Citus passes on commands, and not the effects of functions.
+        connection.exec_driver_sql(f"SET LOCAL tenantry.scope = '{scope}'")
+        return
+    connection.execute(_SET_SCOPE, {"scope": scope})
 
 
 @event.listens_for(TenantSession, "do_orm_execute")

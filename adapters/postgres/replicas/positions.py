@@ -8,7 +8,7 @@ import asyncpg
 
 from adapters.postgres.connection.connecting import connect
 from adapters.postgres.connection.failures import translated
-from adapters.postgres.connection.poolers import Pooler
+from adapters.postgres.connection.poolers import Route
 from application.ports.replicas import Position
 from domain.errors import ServiceUnavailable
 
@@ -32,7 +32,7 @@ class PrimaryLog:
     commit's record before the connection reports the commit, so any later insert position is at or after the commit.
     """
 
-    def __init__(self, url: str, pooler: Pooler = "none") -> None:
+    def __init__(self, url: str, pooler: Route = "none") -> None:
         self._url, self._pooler = url, pooler
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
         self._asking: deque[asyncio.Future[Position]] = deque()

@@ -2,14 +2,17 @@
 
 Citus distributes rows of tenants by tenant, and copies shared rows to every node. Identity stays on the coordinator,
 together with the audit trail, because its statements write both. Decision 0008 has the reasons.
+
+The nodes are reached as the service's role, so it may log in.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 import sqlalchemy as sa
 from msgspec import Struct
-from sqlalchemy.schema import AddConstraint, DropConstraint
+from sqlalchemy import event
+from sqlalchemy.schema import AddConstraint, CreateTable, DropConstraint
 
 from adapters.postgres.schema.links import junction_name
 from adapters.postgres.schema.parts import BY_TABLE, making, on_table
@@ -22,14 +25,21 @@ from domain.entities.declaration import Registry
 OWNER = "tenant_id"
 """Distribution column."""
 
-BESIDE = ("row_history", "kept_answers")
+BESIDE = ("row_history",)
 """Tables written by entity statements in addition to the rows."""
 
 ON_COORDINATOR = frozenset({"audit_events"})
 """Tables of entities that identity's statements write, so they stay on the coordinator."""
 
-_EXTENSION = "CREATE EXTENSION IF NOT EXISTS citus"
-_BEGIN, _COMMIT = "BEGIN", "COMMIT"
+# Other tables without a distribution column are on the coordinator, and in the catalogue for their foreign keys.
+DONE = """
+SELECT logicalrelid::text AS name FROM pg_dist_partition
+WHERE partmethod = 'h' OR (partmethod = 'n' AND repmodel = 't')"""
+"""Query for the tables that Citus has distributed or copied."""
+
+SETTING_UP = ("CREATE EXTENSION IF NOT EXISTS citus", "ALTER ROLE tenantry_service LOGIN")
+"""Statements before the transaction with ``statements``."""
+
 # Citus changes reference tables, and the tables that refer to them, over one connection per node, so run the changes
 # sequentially.
 _IN_TURN = "SET LOCAL citus.multi_shard_modify_mode TO 'sequential'"
@@ -141,26 +151,61 @@ def _of_copied(table: sa.Table, allowed: Sequence[str], where: str) -> Iterator[
             yield f"{table.name} is {where} whole, and {key.name} refers to {key.referred_table.name}, which is not."
 
 
-def statements(registry: Registry) -> list[str]:
-    """Return SQL for a cluster's coordinator, to run once as the tables' owner, after all migrations."""
+def statements(registry: Registry, done: Collection[str] = (), constraints: Collection[str] = ()) -> list[str]:
+    """Return SQL for a cluster's coordinator, to run as the tables' owner after the migrations, in one transaction.
+
+    ``done`` are tables that Citus has distributed or copied already, ``constraints`` are the names of all foreign keys.
+    """
     placed, metadata = placement(registry), metadata_for(registry)
-    moved = [metadata.tables[name] for name in (*placed.shared, *placed.distributed)]
-    keys = [key for table in moved for key in sorted(table.foreign_key_constraints, key=lambda key: str(key.name))]
+    distributed = [name for name in placed.distributed if name not in done]
+    shared = [name for name in placed.shared if name not in done]
+    moved = [metadata.tables[name] for name in (*shared, *distributed)]
+    tables = [metadata.tables[name] for name in (*placed.shared, *placed.distributed)]
+    keys = [key for table in tables for key in sorted(table.foreign_key_constraints, key=lambda key: str(key.name))]
+    keys = [key for key in keys if key.table in moved or (done and key.name not in constraints)]
     searched = [search_index_name(model.table) for model in registry.stored if model.indexed_search]
-    first, *others = placed.distributed
-    parted = [BY_TABLE[name] for name in placed.distributed if name in BY_TABLE]
+    first = next((name for name in placed.distributed if name in done), None)
+    parted = [BY_TABLE[name] for name in distributed if name in BY_TABLE]
+    placing = (
+        [_COLOCATE] * len(distributed) if first or not distributed else [_DISTRIBUTE, *[_COLOCATE] * len(distributed)]
+    )
+    together = {"first": first or next(iter(distributed), "")}
     made: list[sa.ExecutableDDLElement] = [
-        *(ddl(text) for text in (_EXTENSION, _BEGIN, _IN_TURN, _WITHOUT_SEARCH)),
-        *(ddl(_NO_INDEX, {"index": name}, table=moved[0].name) for name in searched),
+        *(ddl(text) for text in (_IN_TURN, _WITHOUT_SEARCH)),
+        *(ddl(_NO_INDEX, {"index": name}, table=table.name) for name in searched for table in moved[:1]),
         # Drop the foreign keys first: while a table is distributed, the tables that refer to it are not distributed
         # yet.
-        *(DropConstraint(key) for key in keys),
-        *(ddl(_REFERENCE, table=name) for name in placed.shared),
-        *(ddl(text, table=name) for name in placed.distributed for text in _POLICIES),
+        *(DropConstraint(key, if_exists=True) for key in keys if key.name in constraints or not done),
+        *(ddl(_REFERENCE, table=name) for name in shared),
+        *(ddl(text, table=name) for name in distributed for text in _POLICIES),
         *(statement for table in parted for statement in (on_table(_NO_POLICIES_OF_PARTS, table), making(table))),
-        ddl(_DISTRIBUTE, table=first),
-        *(ddl(_COLOCATE, {"first": first}, table=name) for name in others),
+        *(ddl(text, together, table=name) for text, name in zip(placing, distributed, strict=False)),
         *(AddConstraint(key) for key in keys),
-        ddl(_COMMIT),
     ]
-    return [f"{str(statement.compile(dialect=ASYNCPG_DIALECT)).strip()};" for statement in made]
+    return [str(statement.compile(dialect=ASYNCPG_DIALECT)).strip() for statement in made if moved or keys]
+
+
+def hold_foreign_keys_back(connection: sa.Connection, done: Collection[str]) -> None:
+    """Omit foreign keys between new tables and those that are ``done``, until the new tables are distributed as well.
+
+    Citus refuses them.
+    """
+
+    def without_foreign_keys(
+        conn: sa.Connection,  # noqa: ARG001  # SQLAlchemy passes it by this name
+        clauseelement: Any,
+        multiparams: Any,
+        params: Any,
+        execution_options: Any,  # noqa: ARG001  # SQLAlchemy passes it by this name
+    ) -> tuple[Any, Any, Any]:
+        if isinstance(clauseelement, CreateTable):
+            keys = clauseelement.element.foreign_key_constraints
+            clauseelement.include_foreign_key_constraints = [key for key in keys if key.referred_table.name not in done]
+        elif isinstance(clauseelement, AddConstraint) and isinstance(
+            key := clauseelement.element, sa.ForeignKeyConstraint
+        ):
+            ends = {key.table.name, key.referred_table.name}
+            clauseelement = sa.text("SELECT 1") if len(ends.intersection(done)) == 1 else clauseelement
+        return clauseelement, multiparams, params
+
+    event.listen(connection, "before_execute", without_foreign_keys, retval=True)

@@ -52,9 +52,11 @@ EXCEPTION WHEN undefined_file OR feature_not_supported OR insufficient_privilege
 END
 $$"""
 
+# Citus propagates functions to its nodes, and fails for a dot in their names.
 IS_POSSIBLE = """
 SELECT to_regnamespace('tenantry_search') IS NOT NULL
-    AND (SELECT count(*) = 2 FROM pg_extension WHERE extname IN ('pg_trgm', 'btree_gin'))"""
+    AND (SELECT count(*) = 2 FROM pg_extension WHERE extname IN ('pg_trgm', 'btree_gin'))
+    AND NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus')"""
 
 # The function returns null for more rows than the bound, or without a single tenant. The settings allow only bitmap
 # scans, because others would not use the trigram index. They also force a plan per call, because a cached plan does not

@@ -1,6 +1,6 @@
 """``tenantry schema citus``: SQL for distributing a database's tables."""
 
-from adapters.postgres.schema.citus import obstacles, statements
+from adapters.postgres.schema.citus import SETTING_UP, obstacles, statements
 from domain.entities.declaration import Registry
 from entrypoints.terminal.answers import Answer
 from entrypoints.terminal.errors import MIGRATIONS, CommandError
@@ -13,6 +13,6 @@ def report(registry: Registry) -> str:
         raise CommandError(
             f"Citus cannot distribute what is declared:\n{lines}", MIGRATIONS, data={"obstacles": list(found)}
         )
-    made = list(statements(registry))
-    title = "-- Run once on the coordinator, as the owner of the tables, after: tenantry migrate"
+    made = [f"{statement};" for statement in (*SETTING_UP, "BEGIN", *statements(registry), "COMMIT")]
+    title = "-- TENANTRY_DATABASE_KIND=citus makes tenantry migrate run this on the coordinator, as the owner"
     return Answer("\n".join([title, *made]), {"statements": made})

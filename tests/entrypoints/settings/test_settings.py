@@ -34,6 +34,7 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
         "postgresql://h/d,i",
     ),
     ("DATABASE_POOLER", "none", "Session", "session", "statement"),
+    ("DATABASE_KIND", "server", "Server", "server", "cluster"),
     ("DATABASE_CONNECTIONS", 20, "40", 40, "1"),
     ("REDIS_URL", None, "rediss://h:6380/1", Secret("rediss://h:6380/1"), "h:6379"),
     (
@@ -94,13 +95,7 @@ CASES: list[tuple[str, object, str, object, str | None]] = [
     ),
     ("ALLOWED_HOSTS", (), "a.example,*.b.example", ("a.example", "*.b.example"), "https://a.example"),
     ("COMPRESSION", "off", "GZIP", "gzip", "brotli"),
-    (
-        "TRUSTED_PROXIES",
-        (),
-        "10.0.0.0/8, ::1",
-        (ip_network("10.0.0.0/8"), ip_network("::1")),
-        "10.0.0.0/8,everybody",
-    ),
+    ("TRUSTED_PROXIES", (), "10.0.0.0/8, ::1", (ip_network("10.0.0.0/8"), ip_network("::1")), "::1,everybody"),
     (
         "CORS_ORIGINS",
         (),

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.connection.poolers import UNSUPPORTED
 from adapters.postgres.entities.reading.conditions import driver_value, pattern
 from adapters.postgres.entities.reading.narrowing import NO_SEARCHES, Narrowing, Searches, SearchLimits, narrowing
 from adapters.postgres.entities.reading.own_keys import with_own_keys
@@ -27,6 +28,7 @@ from application.ports.entities.records import RowPage, Stored
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import MOST_COUNTED, Beginning, Count, Operator, Query, View
 from domain.entities.query.read_query import read_query
+from domain.errors import BadRequest
 from domain.scope import OneTenant, OwnRows, Scope
 
 REMEMBERED = 512
@@ -70,6 +72,7 @@ class PostgresSelect:
     searches: Searches = NO_SEARCHES
 
     async def get(self, model: EntityModel, row_id: UUID, view: View) -> Stored | None:
+        self._ensure_on_one_node(view)
         statement = statements_of(self.registry, model).get(get_shape(self.scope, view))
         values = tenant_of(self.scope)
         values["id"], values[IS_PLANNED] = row_id, True
@@ -77,6 +80,7 @@ class PostgresSelect:
         return Stored(row_id, rows[0][-1], statement.encoder.row(rows[0])) if rows else None
 
     async def page(self, model: EntityModel, query: Query) -> RowPage:
+        self._ensure_on_one_node(query.view)
         shape = page_shape(self.scope, query, self._narrowing(model, query))
         statement = statements_of(self.registry, model).page(shape)
         values, encoder = await self._values(statement, query), statement.encoder
@@ -111,6 +115,11 @@ class PostgresSelect:
         if query.count is Count.EXACT or counted <= MOST_COUNTED:
             return counted, False
         return max(MOST_COUNTED, seen + has_next), True
+
+    def _ensure_on_one_node(self, view: View) -> None:
+        # Citus 13.2.2 ends the coordinator's process for joins of included rows over several nodes.
+        if self.connection.is_of_cluster and view.include and not isinstance(self.scope, OneTenant):
+            raise BadRequest(UNSUPPORTED)
 
     async def _values(self, statement: CompiledStatement, query: Query) -> dict[str, Any]:
         values = values_of(self.scope, query, self.searches.limits)

@@ -115,7 +115,10 @@ class PostgresWriting:
 
     async def change(self, changes: Sequence[Change], act: Act) -> list[Stored]:
         sets_links = any(field.name in change.values for change in changes for field in self.model.links)
-        is_simple = len(changes) == 1 and is_plain(self.model, sets_links=sets_links)
+        # Citus refuses functions such as to_char in RETURNING; the bulk statement has them in a SELECT.
+        is_simple = (
+            len(changes) == 1 and is_plain(self.model, sets_links=sets_links) and not self.connection.is_of_cluster
+        )
         if is_simple and (changed := await self._change_row(changes[0], act)):
             return [changed]
         fields = [field for field in self._declared if any(field.name in change.values for change in changes)]
