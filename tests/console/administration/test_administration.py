@@ -131,8 +131,8 @@ async def test_another_session_is_ended_and_the_password_changed(visitor: Visito
     visitor.service.let_time_pass()
     await app.login("elsewhere", email)
     await visitor.enter("account", email)
-    await page.get_by_role("button", name="End", exact=True).click()
-    await visitor.said("The session is ended.")
+    await page.get_by_role("button", name="Revoke", exact=True).click()
+    await visitor.said("The session is revoked.")
     assert (await app.call("GET", "/api/auth/me", as_whom="elsewhere")).status_code == 401
     await page.get_by_label("Current password").fill(PASSWORD)
     await page.get_by_label("New password").fill("a quite different secret")
@@ -149,7 +149,7 @@ async def test_a_request_that_needs_a_recent_proof_is_sent_again_after_it(visito
     # beyond the age of a recent proof, and of the access token as well
     clock.move(timedelta(minutes=30))
     await page.get_by_role("button", name="Add an app").click()
-    dialog = page.get_by_role("dialog", name="Show that it is you")
+    dialog = page.get_by_role("dialog", name="Confirm your identity")
     await dialog.get_by_label("Password").fill("not the password")
     await dialog.get_by_role("button", name="Confirm").click()
     await expect(dialog.get_by_role("alert")).to_be_visible()
@@ -184,8 +184,8 @@ async def test_a_program_gets_a_key_that_is_shown_once(visitor: Visitor) -> None
     row = page.get_by_role("row", name="Front door")
     await expect(row).to_be_visible()
     assert key not in await page.locator("main").inner_text()
-    await row.get_by_role("button", name="End").click()
-    await page.get_by_role("dialog").get_by_role("button", name="End").click()
+    await row.get_by_role("button", name="Revoke").click()
+    await page.get_by_role("dialog").get_by_role("button", name="Revoke").click()
     await expect(row).to_have_count(0)
 
 
@@ -213,8 +213,8 @@ async def test_sessions_of_a_member_are_seen_and_ended(visitor: Visitor) -> None
     visitor.service.let_time_pass()
     await app.login("watched", email)
     await visitor.enter(f"people/{user_id}")
-    await page.get_by_role("button", name="End", exact=True).click()
-    await visitor.said("The session is ended.")
+    await page.get_by_role("button", name="Revoke", exact=True).click()
+    await visitor.said("The session is revoked.")
     assert (await app.call("GET", "/api/auth/me", as_whom="watched")).status_code == 401
 
 

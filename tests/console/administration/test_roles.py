@@ -200,7 +200,7 @@ async def test_a_program_beyond_its_reader_is_shown_and_not_changed(visitor: Vis
     for name, count in (("Weak", 1), ("Strong", 0)):
         await page.get_by_role("link", name=name).click()
         await expect(page.get_by_role("row", name="Key")).to_be_visible()
-        for button in ("Disable", "Delete", "New key", "Rotate", "End"):
+        for button in ("Disable", "Delete", "New key", "Rotate", "Revoke"):
             await expect(page.get_by_role("button", name=button, exact=True)).to_have_count(count)
         await expect(page.get_by_text("has permissions that you lack")).to_have_count(1 - count)
         await page.get_by_role("link", name="Service accounts").last.click()

@@ -28,10 +28,10 @@ async def test_an_administrator_asks_for_second_factors_and_is_asked_first(visit
     await make_tenant(visitor, "careful", "ada")
     await visitor.enter("settings", "ada@careful.example")
     security = page.locator("form", has=page.get_by_role("heading", name="Security"))
-    await security.get_by_label("Days of a session").fill("0")
+    await security.get_by_label("Session lifetime (days)").fill("0")
     await security.get_by_role("button", name="Save security").click()
-    await expect(security.get_by_label("Days of a session")).to_have_attribute("aria-invalid", "true")
-    await security.get_by_label("Days of a session").fill("3")
+    await expect(security.get_by_label("Session lifetime (days)")).to_have_attribute("aria-invalid", "true")
+    await security.get_by_label("Session lifetime (days)").fill("3")
     await security.get_by_label("Ask every member for a second factor").check()
     await security.get_by_label("Passkey").uncheck()
     assert await violations(visitor) == []
@@ -46,7 +46,7 @@ async def test_an_administrator_asks_for_second_factors_and_is_asked_first(visit
     await expect(page.get_by_role("heading", name="Recovery codes")).to_be_visible()
     await page.get_by_role("button", name="I have stored them").click()
     await visitor.open("settings")
-    await expect(security.get_by_label("Days of a session")).to_have_value("3")
+    await expect(security.get_by_label("Session lifetime (days)")).to_have_value("3")
     await expect(security.get_by_label("Passkey")).not_to_be_checked()
     await expect(security.get_by_label("App")).to_be_checked()
 
@@ -133,7 +133,7 @@ async def test_keys_that_expire_soon_are_listed_on_the_home_page(visitor: Visito
     for name, days in (("Lasting", "365"), ("Short", "7")):
         await page.get_by_role("button", name="New key").click()
         await page.get_by_role("dialog").get_by_label("Name").fill(name)
-        await page.get_by_role("dialog").get_by_label("Ends after").select_option(days)
+        await page.get_by_role("dialog").get_by_label("Expires after").select_option(days)
         await page.get_by_role("dialog").get_by_role("button", name="New key").click()
         await expect(page.get_by_role("dialog", name="The key")).to_be_visible()
         await page.get_by_role("dialog").get_by_role("button", name="Close").click()

@@ -35,7 +35,7 @@ FORMS: list[tuple[str, Callable[[Visitor], Awaitable[str]], str, str]] = [
     ("a row", row, "Name *", "Save"),
     ("a person", person, "Phone", "Save"),
     ("settings", settings, "Name shown to users", "Save"),
-    ("security", settings, "Days of a session", "Save security"),
+    ("security", settings, "Session lifetime (days)", "Save security"),
     ("a tenant", tenant, "Domain", "Save"),
 ]
 
@@ -56,7 +56,7 @@ async def test_the_focus_stays_on_the_button_that_saved(
     email = ADMIN if path is tenant else "admin@acme.example"
     await visitor.enter(await path(visitor), email)
     form = form_of(page, label)
-    values = {"Phone": "+49 30 1234567", "Domain": "saved.example", "Days of a session": "20"}
+    values = {"Phone": "+49 30 1234567", "Domain": "saved.example", "Session lifetime (days)": "20"}
     await form.get_by_label(label, exact=True).fill(values.get(label, "Saved"))
     save = form.get_by_role("button", name=button, exact=True)
     await enter_on(save)

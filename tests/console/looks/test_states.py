@@ -130,7 +130,7 @@ async def test_an_empty_list_says_so_and_suggests_the_next_step(visitor: Visitor
     await visitor.enter(email="first@bare.example")
     for path, told in {
         "rows/products": "No rows yet",
-        "rows/products?name=x": "Nothing found",
+        "rows/products?name=x": "No rows match",
         "people?tab=invitations": "No invitations",
         "keys": "No service accounts",
         "webhooks": "No webhooks",

@@ -44,7 +44,7 @@ async def security(visitor: Visitor) -> Locator:
     await visitor.enter("settings")
     await visitor.page.get_by_label("Ask every member for a second factor").check()
     await visitor.page.get_by_label("Ask every member for a second factor").uncheck()
-    await visitor.page.get_by_label("Days of a session").fill("30")
+    await visitor.page.get_by_label("Session lifetime (days)").fill("30")
     return visitor.page.get_by_role("button", name="Save security")
 
 
@@ -87,7 +87,7 @@ async def test_a_form_without_changes_does_not_cancel_the_question_of_another_fo
     await visitor.enter("settings")
     name, currency = page.get_by_label("Name shown to users"), page.get_by_label("Currency")
     before = await name.input_value()
-    days = page.get_by_label("Days of a session")
+    days = page.get_by_label("Session lifetime (days)")
     await name.fill("Acme & Sons")
     await days.fill("30")
     await name.fill(before)

@@ -178,7 +178,7 @@ async def test_an_old_proof_is_renewed_by_the_passkey_and_the_request_goes_on(vi
     await page.reload()
     await page.get_by_role("button", name="New recovery codes").click()
     await page.get_by_role("dialog", name="New recovery codes").get_by_role("button", name="New recovery codes").click()
-    dialog = page.get_by_role("dialog", name="Show that it is you")
+    dialog = page.get_by_role("dialog", name="Confirm your identity")
     await expect(dialog.get_by_label("Code")).to_be_visible()
     await expect(dialog.get_by_label("Password")).to_have_count(0)
     assert await violations(visitor) == []

@@ -1,6 +1,6 @@
 // Small plots of numbers over time: bars as long as the time that they stand for. The numbers are a table as well.
 import { useState } from "preact/hooks";
-import { number, t, time } from "../words/words";
+import { number, shortDate, t, time } from "../words/words";
 import { Table } from "./Table";
 
 /** Numbers of the time from `from` to `to`, in milliseconds since 1970; null where there is none. */
@@ -135,16 +135,27 @@ function PlotTable({ bars, series, label }: Props) {
   );
 }
 
-/** Bars without words, beside a number that says the same: how many fell into each of some equal parts of a time. */
+const DAY = 86_400_000; // milliseconds
+
+/** How many fell into each of the last days, today at the end, above an axis with the first day and the most of a day.
+ * A number next to the bars says the same to readers who listen. */
 export function Spark({ counts }: { counts: number[] }) {
-  const most = Math.max(1, ...counts);
+  const highest = Math.max(0, ...counts);
   const step = 100 / counts.length;
+  const first = new Date(Date.now() - (counts.length - 1) * DAY);
   return (
-    <svg class="spark" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">
-      {counts.map((count, index) => {
-        const height = count ? Math.max(2, (count / most) * 24) : 0.75;
-        return <rect key={index} x={index * step} y={24 - height} width={step * 0.8} height={height} />;
-      })}
-    </svg>
+    <>
+      <svg class="spark" viewBox="0 0 100 24" preserveAspectRatio="none" aria-hidden="true">
+        {counts.map((count, index) => {
+          const height = count ? Math.max(2, (count / highest) * 24) : 0;
+          return <rect key={index} x={index * step} y={24 - height} width={step * 0.8} height={height} />;
+        })}
+      </svg>
+      <span class="axis" aria-hidden="true">
+        <span>{shortDate(first)}</span>
+        {highest > 0 && <span>{t("home.axis", { count: highest })}</span>}
+        <span>{t("home.today")}</span>
+      </span>
+    </>
   );
 }

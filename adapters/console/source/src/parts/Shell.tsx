@@ -3,7 +3,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect } from "preact/hooks";
 import { ApiError } from "../api/api";
-import { EVERY, mayArea, meta, scope } from "../api/meta";
+import { EVERY, mayArea, scope } from "../api/meta";
 import { Home } from "../screens/home";
 import { Login } from "../screens/login";
 import { RowsScreen } from "../screens/rows";
@@ -18,6 +18,7 @@ import { lazy } from "./lazy";
 import { Menu } from "./Menu";
 import { Proof } from "./Proof";
 import { pageTitle } from "./pageTitle";
+import { places } from "./places";
 import { Failure, Forbidden, Notice } from "./States";
 import { failed, Toasts } from "./Toast";
 
@@ -37,10 +38,17 @@ const Webhooks = lazy(async () => (await admin()).Webhooks);
 const WebhookScreen = lazy(async () => (await admin()).WebhookScreen);
 const Account = lazy(async () => (await admin()).Account);
 
-const isOpen = signal(false);
+const Palette = lazy(async () => (await import("./Palette")).Palette, null);
 
-/** Entities of the service that have screens of their own. */
-const OWN = new Set(["audit-events", "applications", "members"]);
+const isOpen = signal(false);
+const isFinding = signal(false);
+
+/** Ctrl+K, or Cmd+K on a Mac, opens the palette unless a dialog is open. */
+function onKeyDown(event: KeyboardEvent): void {
+  if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+  event.preventDefault();
+  if (!document.querySelector("dialog[open]")) isFinding.value = true;
+}
 
 function Screen() {
   const [first, plural, step] = parts.value;
@@ -82,6 +90,15 @@ export function Shell() {
   useEffect(() => {
     document.title = title;
   }, [title]);
+  const isIn = state.value === "in";
+  useEffect(() => {
+    if (!isIn) return;
+    document.addEventListener("keydown", onKeyDown);
+    return () => {
+      document.removeEventListener("keydown", onKeyDown);
+      isFinding.value = false;
+    };
+  }, [isIn]);
   if (state.value === "offline")
     return (
       <main class="alone">
@@ -93,7 +110,7 @@ export function Shell() {
         <Toasts />
       </main>
     );
-  if (state.value !== "in")
+  if (!isIn)
     return (
       <>
         <Login />
@@ -122,6 +139,7 @@ export function Shell() {
           <Screen key={`${tenantId.value} ${current.value.path} ${scope.value?.id}`} />
         </main>
       </div>
+      {isFinding.value && <Palette onClose={() => (isFinding.value = false)} />}
       <Questions />
       <Proof />
       <Toasts />
@@ -135,66 +153,20 @@ function skip(event: Event): void {
 }
 
 function Navigation() {
-  const entities = meta.value?.entities.filter((entity) => !OWN.has(entity.plural)) ?? [];
-  const own = (plural: string) => meta.value?.entities.some((entity) => entity.plural === plural);
   return (
     <nav class="side" aria-label={t("navigation")} id="navigation">
-      <NavLink to={["/"]} icon="house">
-        {t("home")}
-      </NavLink>
-      {entities.length > 0 && <h2>{t("data")}</h2>}
-      {entities.map((entity) => (
-        <NavLink key={entity.plural} to={["rows", entity.plural]} icon="table-2">
-          <bdi>{entity.title}</bdi>
-        </NavLink>
+      {places().map((group) => (
+        <>
+          {group.title && <h2>{group.title}</h2>}
+          {group.places.map(({ to, icon, label }) => (
+            <NavLink key={to} to={to} icon={icon}>
+              <bdi>{label}</bdi>
+            </NavLink>
+          ))}
+        </>
       ))}
-      <h2>{t("administration")}</h2>
-      {mayArea("members") && (
-        <NavLink to={["people"]} icon="users">
-          {t("members")}
-        </NavLink>
-      )}
-      {mayArea("roles") && (
-        <NavLink to={["roles"]} icon="shield">
-          {t("roles")}
-        </NavLink>
-      )}
-      {may("read:service-accounts") && (
-        <NavLink to={["keys"]} icon="key-round">
-          {t("keys")}
-        </NavLink>
-      )}
-      {mayArea("webhooks") && (
-        <NavLink to={["webhooks"]} icon="webhook">
-          {t("webhooks")}
-        </NavLink>
-      )}
-      <NavLink to={["settings"]} icon="settings">
-        {t("settings")}
-      </NavLink>
-      {mayArea("audit") && (
-        <NavLink to={["audit"]} icon="scroll-text">
-          {t("audit")}
-        </NavLink>
-      )}
-      {(mayArea("tenants") || mayArea("system")) && <h2>{t("service")}</h2>}
-      {mayArea("tenants") && (
-        <NavLink to={["tenants"]} icon="building-2">
-          {t("tenants")}
-        </NavLink>
-      )}
-      {mayArea("tenants") && own("applications") && (
-        <NavLink to={["rows", "applications"]} icon="app-window">
-          {t("applications")}
-        </NavLink>
-      )}
-      {mayArea("system") && (
-        <NavLink to={["system"]} icon="gauge">
-          {t("system")}
-        </NavLink>
-      )}
       <div class="space" />
-      <NavLink to={["account"]} icon="circle-user">
+      <NavLink to={href("account")} icon="circle-user">
         <bdi>{profile.value?.fullName || t("account")}</bdi>
       </NavLink>
       <button type="button" class="nav" onClick={() => void signOut()}>
@@ -210,12 +182,11 @@ async function signOut(): Promise<void> {
   if (await mayLeave()) await logout().catch(failed);
 }
 
-function NavLink({ to, icon, children }: { to: string[]; icon: string; children: ComponentChildren }) {
-  const target = to[0] === "/" ? href() : href(...to);
+function NavLink({ to, icon, children }: { to: string; icon: string; children: ComponentChildren }) {
   const path = current.value.path;
-  const isHere = to[0] === "/" ? path === target : path === target || path.startsWith(`${target}/`);
+  const isHere = path === to || (to !== href() && path.startsWith(`${to}/`));
   return (
-    <a class="nav" href={target} aria-current={isHere ? "page" : undefined} onClick={() => (isOpen.value = false)}>
+    <a class="nav" href={to} aria-current={isHere ? "page" : undefined} onClick={() => (isOpen.value = false)}>
       <Icon name={icon} />
       <span>{children}</span>
     </a>
@@ -276,6 +247,16 @@ function TopBar() {
         <Icon name="menu" />
       </button>
       <TenantMenu />
+      <button
+        type="button"
+        class="search"
+        aria-keyshortcuts="Control+K Meta+K"
+        onClick={() => (isFinding.value = true)}
+      >
+        <Icon name="search" />
+        <span>{t("palette.hint")}</span>
+        <kbd>{navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K"}</kbd>
+      </button>
       <span class="space" />
       <button
         type="button"

@@ -1,5 +1,5 @@
 // Parts of the console that are fetched when they are opened.
-import type { ComponentType } from "preact";
+import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { ApiError } from "../api/api";
 import { Failure, Loading } from "./States";
@@ -14,7 +14,10 @@ const RELOADED = "tenantry.reloaded";
 
 /** A component that is fetched when it is opened. A tab that was open during a deployment asks for files that are gone: it
  * reloads once, and says so if that does not help. */
-export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+export function lazy<P extends object>(
+  load: () => Promise<ComponentType<P>>,
+  waiting: ComponentChildren = <Loading isScreen />,
+): ComponentType<P> {
   let loaded: ComponentType<P> | null = null;
   return function Lazy(props: P) {
     const [, changed] = useState(0);
@@ -39,6 +42,6 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): C
     const isOffline = error instanceof ApiError;
     if (error) return <Failure error={error} retry={() => (isOffline ? void fetched() : location.reload())} />;
     const Component = loaded;
-    return Component ? <Component {...props} /> : <Loading isScreen />;
+    return Component ? <Component {...props} /> : <>{waiting}</>;
   };
 }

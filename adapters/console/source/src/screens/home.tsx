@@ -1,19 +1,24 @@
-// Home of a tenant: how many rows there are, and what happened last.
+// Home of a tenant: how many rows there are, who changed what, members and their last sign-in, and what comes next.
+import { useState } from "preact/hooks";
 import { call } from "../api/api";
-import { type Entity, mayArea, meta, type Row, scope } from "../api/meta";
-import type { ServiceAccountItem } from "../api/types";
+import { type Entity, mayArea, type Row, rowLabel, scope } from "../api/meta";
+import type { ServiceAccountItem, UserItem } from "../api/types";
 import { Icon } from "../parts/Icon";
 import { Spark } from "../parts/Plot";
-import { type Loaded, Notice, Ready, useLoaded } from "../parts/States";
-import { type Paged, Table } from "../parts/Table";
+import { dataEntities } from "../parts/places";
+import { type Loaded, Notice, useLoaded } from "../parts/States";
+import type { Paged } from "../parts/Table";
 import { Title } from "../parts/Title";
 import { href } from "../session/routes";
 import { may, profile } from "../session/session";
-import { ago, exactTime, number, t } from "../words/words";
+import { ago, number, t } from "../words/words";
+import { Changes, Events, Members, NextSteps } from "./homeParts";
 import { endsSoon } from "./identity";
-import { EventName, PersonName } from "./names";
 
 const MOST_TILES = 24;
+const SOME = 10_000; // rows that are sorted by their last change, for which no index is needed
+const MOST_CHANGED = 8; // entities whose changes are read
+const CHANGED = 10; // of each of them
 
 interface Counted {
   items: Row[];
@@ -22,60 +27,14 @@ interface Counted {
   totalCountIsEstimate?: boolean;
 }
 
-export function Home() {
-  const own = new Set(["audit-events", "applications", "members"]);
-  const entities = (meta.value?.entities ?? []).filter((entity) => !own.has(entity.plural));
-  const first = profile.value?.fullName.split(" ")[0] ?? "";
-  return (
-    <>
-      <div class="head">
-        <Title>{t("home.hello", { name: first })}</Title>
-      </div>
-      <section class="section">
-        <h2>{t("data")}</h2>
-        {entities.length === 0 && <Notice icon="database" title={t("home.empty")} text={t("home.empty.text")} />}
-        <div class="cards">
-          {entities.slice(0, MOST_TILES).map((entity) => (
-            <Tile key={entity.plural} entity={entity} />
-          ))}
-          {mayArea("members") && !scope.value && <MembersTile />}
-        </div>
-      </section>
-      {may("read:service-accounts") && <Care />}
-      {mayArea("audit") && <Latest />}
-    </>
-  );
-}
-
-/** Rows as the tiles ask for them: when the newest came is read with the page that is asked for anyway. */
-function Tile({ entity }: { entity: Entity }) {
-  const loaded = useLoaded<Numbers>(async () => {
-    const isDated = entity.fields.some((field) => field.name === "createdAt" && field.sortable);
-    const newest: Record<string, string> = isDated
-      ? { fields: "id,createdAt", sort: "createdAt:desc" }
-      : { fields: "id" };
-    const query = { pageSize: "100", count: "estimated", ...newest };
-    const { data } = await call<Counted>("GET", `/api/${entity.plural}`, { query });
-    // what fits on a page is counted by looking at it: estimates are rough where there is little
-    const total = data.hasNextPage ? data.totalCount : data.items.length;
-    return {
-      total,
-      isEstimate: data.hasNextPage && !!data.totalCountIsEstimate,
-      times: isDated ? data.items.map((row) => String(row.createdAt)) : null,
-      isAll: !data.hasNextPage,
-    };
-  }, [entity.plural]);
-  return <NumberTile title={entity.title} to={href("rows", entity.plural)} loaded={loaded} />;
-}
-
-function MembersTile() {
-  const loaded = useLoaded<Numbers>(async () => {
-    const query = { pageSize: "100", sortBy: "createdAt", sortDirection: "desc" };
-    const { data } = await call<Paged<{ createdAt: string }>>("GET", "/api/users", { query });
-    const times = data.items.map((user) => user.createdAt);
-    return { total: data.totalCount, isEstimate: false, times, isAll: data.totalPages <= 1 };
-  }, []);
-  return <NumberTile title={t("members")} to={href("people")} loaded={loaded} />;
+/** A row that was created or changed, with the person who did it. */
+export interface Change {
+  entity: Entity;
+  id: string;
+  label: string;
+  at: string;
+  by: string | null;
+  isNew: boolean;
 }
 
 interface Numbers {
@@ -84,6 +43,133 @@ interface Numbers {
   /** When the newest hundred came, the newest first; null for who may not read that. */
   times: string[] | null;
   isAll: boolean;
+}
+
+interface Data extends Numbers {
+  changes: Change[];
+}
+
+export function Home() {
+  const entities = dataEntities().slice(0, MOST_TILES);
+  const first = profile.value?.fullName.split(" ")[0] ?? "";
+  // each entity is shown as soon as it is read
+  const [read, setRead] = useState<ReadonlyMap<string, Data>>(new Map());
+  const seen = (plural: string, data: Data) => setRead((before) => new Map(before).set(plural, data));
+  const hasMembers = mayArea("members") && may("read:users") && !scope.value;
+  const members = useLoaded(async () => (hasMembers ? newestMembers() : null), []);
+  return (
+    <>
+      <div class="head">
+        <Title>{t("home.hello", { name: first })}</Title>
+      </div>
+      {!scope.value && <NextSteps entities={entities} totals={read} members={members.data?.totalCount ?? null} />}
+      {entities.length === 0 && <Notice icon="database" title={t("home.empty")} text={t("home.empty.text")} />}
+      <div class="cards">
+        {entities.map((entity, index) => (
+          <Tile
+            key={entity.plural}
+            entity={entity}
+            isFollowed={index < MOST_CHANGED}
+            seen={(data) => seen(entity.plural, data)}
+          />
+        ))}
+        {hasMembers && <MembersTile loaded={members} />}
+      </div>
+      <div class="home">
+        <div>
+          {entities.length > 0 && (
+            <Changes
+              isBusy={read.size < entities.length}
+              changes={[...read.values()].flatMap((data) => data.changes)}
+            />
+          )}
+        </div>
+        <div>
+          {may("read:service-accounts") && <Care />}
+          {members.data && <Members users={members.data.items} />}
+          {mayArea("audit") && <Events />}
+        </div>
+      </div>
+    </>
+  );
+}
+
+const newestMembers = async () => {
+  const query = { pageSize: "100", sortBy: "createdAt", sortDirection: "desc" };
+  return (await call<Paged<UserItem>>("GET", "/api/users", { query })).data;
+};
+
+/** Rows as the tiles ask for them: when the newest came is read with the page that is asked for anyway. */
+async function numbersOf(entity: Entity): Promise<Numbers> {
+  const isDated = entity.fields.some((field) => field.name === "createdAt" && field.sortable);
+  const newest: Record<string, string> = isDated
+    ? { fields: "id,createdAt", sort: "createdAt:desc" }
+    : { fields: "id" };
+  const query = { pageSize: "100", count: "estimated", ...newest };
+  const { data } = await call<Counted>("GET", `/api/${entity.plural}`, { query });
+  // what fits on a page is counted by looking at it: estimates are rough where there is little
+  return {
+    total: data.hasNextPage ? data.totalCount : data.items.length,
+    isEstimate: data.hasNextPage && !!data.totalCountIsEstimate,
+    times: isDated ? data.items.map((row) => String(row.createdAt)) : null,
+    isAll: !data.hasNextPage,
+  };
+}
+
+/** The rows that were changed last; of many rows those that were created last, which an index finds. */
+async function changesOf(entity: Entity, total: number | null): Promise<Change[]> {
+  const names = new Set(entity.fields.map((field) => field.name));
+  const sort = names.has("updatedAt") && total !== null && total <= SOME ? "updatedAt" : "createdAt";
+  if (!total || !names.has(sort)) return [];
+  const asked = ["id", entity.display, "createdAt", "createdBy", "updatedAt", "updatedBy", "version"];
+  const fields = asked.filter((name) => name && (name === "id" || names.has(name))).join();
+  const query = { pageSize: String(CHANGED), count: "none", sort: `${sort}:desc`, fields };
+  const { data } = await call<{ items: Row[] }>("GET", `/api/${entity.plural}`, { query });
+  return data.items.map((row) => {
+    const isNew = sort === "createdAt" || row.version === 1 || row.createdAt === row.updatedAt;
+    return {
+      entity,
+      id: row.id,
+      label: rowLabel(entity, row),
+      at: String(isNew ? row.createdAt : row.updatedAt),
+      by: ((isNew ? row.createdBy : row.updatedBy) as string | null | undefined) ?? null,
+      isNew,
+    };
+  });
+}
+
+interface TileProps {
+  entity: Entity;
+  /** Whether the latest changes are read too. */
+  isFollowed: boolean;
+  seen: (data: Data) => void;
+}
+
+function Tile({ entity, isFollowed, seen }: TileProps) {
+  const loaded = useLoaded<Numbers>(async () => {
+    const nothing = { total: null, isEstimate: false, times: null, isAll: true, changes: [] };
+    try {
+      const numbers = await numbersOf(entity);
+      // shown before the changes are read
+      loaded.set(numbers);
+      seen({ ...numbers, changes: isFollowed ? await changesOf(entity, numbers.total).catch(() => []) : [] });
+      return numbers;
+    } catch (error) {
+      seen(nothing);
+      throw error;
+    }
+  }, [entity.plural]);
+  return <NumberTile title={entity.title} to={href("rows", entity.plural)} loaded={loaded} />;
+}
+
+function MembersTile({ loaded }: { loaded: Loaded<Paged<UserItem> | null> }) {
+  const data = loaded.data && {
+    total: loaded.data.totalCount,
+    isEstimate: false,
+    times: loaded.data.items.map((user) => user.createdAt),
+    isAll: loaded.data.totalPages <= 1,
+  };
+  return <NumberTile title={t("members")} to={href("people")} loaded={{ data, error: loaded.error }} />;
 }
 
 const DAYS = 14;
@@ -106,7 +192,15 @@ function recent(times: string[], isAll: boolean): { counts: number[]; text: stri
   return { counts, text };
 }
 
-function NumberTile({ title, to, loaded }: { title: string; to: string; loaded: Loaded<Numbers> }) {
+function NumberTile({
+  title,
+  to,
+  loaded,
+}: {
+  title: string;
+  to: string;
+  loaded: Pick<Loaded<Numbers>, "data" | "error">;
+}) {
   const { data, error } = loaded;
   const shown = typeof data?.total === "number" ? number(data.total) : error ? "–" : "…";
   const since = data?.times && recent(data.times, data.isAll);
@@ -117,8 +211,9 @@ function NumberTile({ title, to, loaded }: { title: string; to: string; loaded: 
         {data?.isEstimate && "≈ "}
         {shown}
       </strong>
-      {since && <Spark counts={since.counts} />}
+      {/* as high before the numbers are there as after */}
       <span class="muted small">{since ? since.text : " "}</span>
+      <Spark counts={since ? since.counts : Array.from({ length: DAYS }, () => 0)} />
     </a>
   );
 }
@@ -140,53 +235,6 @@ function Care() {
           <span>{t("home.key", { name: account.name, when: ago(account.nextKeyEndsAt!) })}</span>
         </a>
       ))}
-    </section>
-  );
-}
-
-function Latest() {
-  const loaded = useLoaded<Row[]>(async () => {
-    const query = { pageSize: "8", count: "none", sort: "occurredAt:desc" };
-    return (await call<{ items: Row[] }>("GET", "/api/audit-events", { query })).data.items;
-  }, []);
-  return (
-    <section class="section">
-      <div class="row">
-        <h2>{t("home.latest")}</h2>
-        <span class="space" />
-        <a href={href("audit")}>{t("home.all")}</a>
-      </div>
-      <Ready loaded={loaded}>
-        {(events) => (
-          <Table
-            rows={events}
-            hasHead={false}
-            columns={[
-              {
-                title: "action",
-                cell: (event) => (
-                  <span class="row">
-                    <Icon name="activity" class="muted" />
-                    <span class="action">
-                      <EventName action={String(event.action)} />
-                    </span>
-                  </span>
-                ),
-              },
-              { title: "actor", cell: (event) => <PersonName id={event.actorId as string | null} /> },
-              {
-                title: "time",
-                class: "muted numeric",
-                cell: (event) => (
-                  <time dateTime={String(event.occurredAt)} title={exactTime(String(event.occurredAt))}>
-                    {ago(String(event.occurredAt))}
-                  </time>
-                ),
-              },
-            ]}
-          />
-        )}
-      </Ready>
     </section>
   );
 }

@@ -56,17 +56,19 @@ export function PersonName({ id, tabIndex, isPlain }: PersonProps) {
 export const rowHref = ({ plural }: Entity, id: string) =>
   plural === MEMBERS && mayArea(MEMBERS) ? href("people", id) : href("rows", plural, id);
 
+export const Initials = ({ name }: { name: string }) => (
+  <span class="initials" aria-hidden="true">
+    {name
+      .split(/\s+/, 2)
+      .map((word) => [...word][0])
+      .join("") || "·"}
+  </span>
+);
+
 /** The name of a row, behind the initials of a member. */
 export const RowName = ({ target, name }: { target: Entity; name: string }) => (
   <>
-    {target.plural === MEMBERS && (
-      <span class="initials" aria-hidden="true">
-        {name
-          .split(/\s+/, 2)
-          .map((word) => [...word][0])
-          .join("")}
-      </span>
-    )}
+    {target.plural === MEMBERS && <Initials name={name} />}
     <bdi>{name}</bdi>
   </>
 );

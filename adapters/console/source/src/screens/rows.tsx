@@ -262,7 +262,7 @@ function MoreMenu({ entity, view, change, show }: MoreProps) {
 function Empty({ entity, isFiltered, view, change }: Change & { entity: Entity; isFiltered: boolean }) {
   if (isFiltered)
     return (
-      <Notice icon="search" title={t("grid.nothing")} text={t("grid.nothing.text")}>
+      <Notice icon="search" title={t("grid.nomatch")} text={t("grid.nothing.text")}>
         <button type="button" onClick={() => change({ filters: [], search: "" })}>
           {t("filter.clear")}
         </button>

@@ -46,6 +46,7 @@ const formats = computed(() => ({
   time: new Intl.DateTimeFormat(locale.value, { dateStyle: "medium", timeStyle: "short" }),
   exact: new Intl.DateTimeFormat(locale.value, { dateStyle: "full", timeStyle: "long" }),
   long: new Intl.DateTimeFormat(locale.value, { dateStyle: "long" }),
+  short: new Intl.DateTimeFormat(locale.value, { day: "numeric", month: "short" }),
   relative: new Intl.RelativeTimeFormat(locale.value, { numeric: "auto" }),
   // by their digits: to make a format takes longer than to draw the cell that it is for
   decimals: new Map<number, Intl.NumberFormat>(),
@@ -66,6 +67,8 @@ export function number(value: number | string, digits?: number): string {
 
 export const date = (value: string) => valid(value, (when) => formats.value.date.format(when));
 export const time = (value: string) => valid(value, (when) => formats.value.time.format(when));
+/** Day and month. */
+export const shortDate = (when: Date) => formats.value.short.format(when);
 export const longDate = (value: string) => valid(value, (when) => formats.value.long.format(when));
 export const exactTime = (value: string) => valid(value, (when) => formats.value.exact.format(when));
 
