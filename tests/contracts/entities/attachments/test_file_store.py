@@ -2,11 +2,8 @@
 
 import asyncio
 import os
-import resource
-import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -20,6 +17,7 @@ from application.ports.entities.attachments import PIECE, FileStore, ObjectMissi
 from domain.entities.attachments.keys import file_key
 from domain.entities.attachments.names import content_disposition
 from tests.builders import new_id
+from tests.faults.full_disk import full_after
 from tests.servers.s3_server import NAMED, Bucket, named_bucket, s3_server
 
 NOW = datetime(2026, 11, 28, 7, tzinfo=UTC)
@@ -289,19 +287,6 @@ def modes(folder: Path) -> dict[str, str]:
 def change_age(path: Path, seconds: float) -> None:
     then = time.time() - seconds
     os.utime(path, (then, then))
-
-
-@contextmanager
-def full_after(size: int) -> Iterator[None]:
-    """Let every write behind ``size`` bytes of a file fail, as on a full disk."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-        signal.signal(signal.SIGXFSZ, handler)
 
 
 async def test_an_unreachable_memory_store_is_unavailable(tmp_path: Path) -> None:
