@@ -103,8 +103,11 @@ async def test_errors_name_the_field_and_not_the_shard(database: PostgresDatabas
         async with database.transaction(here) as tx:
             await tx.records.remove(categories, [parent], ACT, None)
     swapped = [Change(parent, {"name": "Toys"}, None), Change(other, {"name": "Books"}, None)]
+    back = [Change(parent, {"name": "Books"}, None), Change(other, {"name": "Toys"}, None)]
     async with database.transaction(here) as tx:
         assert len(await tx.records.change(categories, swapped, ACT)) == 2
+    async with database.autocommit(here) as tx:
+        assert len(await tx.records.change(categories, back, ACT)) == 2
 
 
 async def test_a_history_is_on_the_node_of_its_row(database: PostgresDatabase, registry: Registry) -> None:

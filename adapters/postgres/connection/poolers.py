@@ -71,6 +71,14 @@ class StatelessConnection(ServiceConnection):
         async with self._alone():
             return await super().fetch_anew(query, *arguments)
 
+    async def copy_from_query(self, *args: Any, **more: Any) -> Any:
+        async with self._alone():
+            return await super().copy_from_query(*args, **more)
+
+    def transaction(self, *args: Any, **more: Any) -> Any:
+        # The driver would send BEGIN by execute(), without a scope.
+        return super().transaction(*args, **more) if self.is_in_transaction() else self._alone()
+
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
         if self.is_in_transaction():
