@@ -13,13 +13,13 @@ ACTIONS = ("create", "read", "update", "delete")
 PERMISSIONS = [f"{action}:{what}" for what in ("categories", "products") for action in ACTIONS]
 
 
-CATALOGUE = 4
+CATALOGUE = 3
 
 
 class Size(Struct, frozen=True, kw_only=True):
     """Number of products and tenants; each tenant has 200 categories, or fewer with few products.
 
-    ``entities`` is the number that the service serves: the example catalogue's four, and others without rows.
+    ``entities`` is the number that the service serves: three of a catalogue, and others without rows.
     """
 
     rows: int = 100_000

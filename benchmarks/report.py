@@ -14,7 +14,7 @@ INTRODUCTION = """`make bench` measures the service against a *baseline*: Litest
 table, with a token check and a tenant filter, and no limits, revocation, registry or generality (`benchmarks/`). Both
 servers hold the same rows under the same indexes, run as one process each on the same core, and are asked the same
 requests in turn. The service has everything on; limits are counted and shown, but refuse nothing
-(`TENANTRY_RATE_LIMITS=count`); products have no history."""
+(`TENANTRY_RATE_LIMITS=count`); products have neither a history nor reviews."""
 
 READING = """The ratio is the service's rate by the baseline's, the median over the rounds of each round's own ratio.
 Figures with an arrow are the baseline's and then the service's: milliseconds for the median and the slowest hundredth

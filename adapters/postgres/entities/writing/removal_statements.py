@@ -155,19 +155,23 @@ def take_along(
 
 
 @lru_cache(REMEMBERED)
-def lock_and_mark(registry: Registry, model: EntityModel, limits: Limits) -> CompiledStatement:
+def lock_and_mark(
+    registry: Registry, model: EntityModel, limits: Limits, *, is_single: bool = False
+) -> CompiledStatement:
     """Return one statement for ``lock_rows`` and ``mark_deleted``, for rows deleted individually; it selects their
     former versions.
 
     For an entity with a history, nothing may refuse the deletion afterwards: ``take_mark_back`` cannot undo entries of
-    the history.
+    the history. With ``is_single``, there is one id, to which nothing refers.
     """
     table = table_of(registry, model)
-    reached = reachable(registry, model, table, limits, "delete")
-    rows = sa.select(table.c.id).where(*reached, is_among(table.c.id))
-    held = materialized(rows.order_by(table.c.id).with_for_update(), "held rows")
-    change = sa.update(table).values(_marked(table, held.c.id))
-    change = change.where(*owner(model, table), table.c.id == held.c.id)
+    reached = [*reachable(registry, model, table, limits, "delete"), is_among(table.c.id)]
+    if is_single:
+        change = sa.update(table).values(_marked(table, table.c.id)).where(*reached)
+    else:
+        held = materialized(sa.select(table.c.id).where(*reached).order_by(table.c.id).with_for_update(), "held rows")
+        change = sa.update(table).values(_marked(table, held.c.id))
+        change = change.where(*owner(model, table), table.c.id == held.c.id)
     if not is_recorded(model):
         return compiled(change.returning(table.c.id, _former_version(table)))
     written = change.returning(*table.c).cte("written rows")

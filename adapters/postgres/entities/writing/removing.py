@@ -127,9 +127,11 @@ class PostgresRemoval:
         # Lock before looking for references: a concurrent writer of a reference holds a lock on the row, and a later
         # one finds the row deleted.
         locking = lock_rows(self.registry, rows.model, self.limits, is_final=is_final)
-        statement = lock_and_mark(self.registry, rows.model, self.limits) if marks else locking
+        # An update does not wait for writers of references as FOR UPDATE does.
+        is_single = len(rows.roots) == 1 and not self.registry.is_referred_to(rows.model.plural)
+        marking = lock_and_mark(self.registry, rows.model, self.limits, is_single=is_single) if marks else locking
         user = user_of(self.scope)
-        found = await fetch(self.connection, statement, {**rows.values, **user, "by": self.act.by, "at": self.act.at})
+        found = await fetch(self.connection, marking, {**rows.values, **user, "by": self.act.by, "at": self.act.at})
         plan = RemovalPlan(deletable=deletable, marked=frozenset(row["id"] for row in found if marks))
         try:
             return await self._remove_found(plan, rows, found, version, is_final=is_final)

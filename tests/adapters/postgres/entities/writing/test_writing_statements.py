@@ -88,7 +88,8 @@ def removing(registry: Registry, model: EntityModel) -> Iterator[CompiledStateme
                 yield removal.take_along(registry, model, reference, is_final=is_final)
     if is_soft(model):
         yield removal.mark_deleted(registry, model)
-        yield removal.lock_and_mark(registry, model, NO_LIMITS)
+        for is_single in (True, False):
+            yield removal.lock_and_mark(registry, model, NO_LIMITS, is_single=is_single)
         yield removal.take_mark_back(registry, model)
         yield removal.lock_row(registry, model, NO_LIMITS)
         yield removal.restore_rows(registry, model, NO_LIMITS)
