@@ -25,7 +25,7 @@ from benchmarks.baseline_tokens import caller, login
 Call = Request[Any, Any, Any]
 
 COLUMNS = (
-    "id, name, sku, description, price, stock, status, category_id, released_at, "
+    "id, name, sku, description, price, stock, status, category_id, released_at, photo_id, "
     "created_at, updated_at, created_by, updated_by, is_deleted, deleted_at, deleted_by, version"
 )
 CATEGORY_COLUMNS = (
@@ -80,6 +80,7 @@ class Product(Struct, rename="camel", gc=False):
     status: str
     category_id: UUID | None
     released_at: datetime | None
+    photo_id: UUID | None
     created_at: datetime
     updated_at: datetime
     created_by: UUID | None
@@ -204,8 +205,8 @@ def _prefixed(alias: str, columns: str) -> str:
 
 
 def _in_category(row: asyncpg.Record) -> ProductInCategory:
-    category = [None] if row[17] is None else [Category(*row[17:])]
-    return ProductInCategory(*row[:17], *category)
+    category = [None] if row[18] is None else [Category(*row[18:])]
+    return ProductInCategory(*row[:18], *category)
 
 
 INSERT = f"""

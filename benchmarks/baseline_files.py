@@ -33,6 +33,7 @@ EXPORTED = {
     "status": "status",
     "category_id": "categoryId",
     "released_at": "releasedAt",
+    "photo_id": "photoId",
     "created_at": "createdAt",
     "updated_at": "updatedAt",
     "created_by": "createdBy",

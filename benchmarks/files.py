@@ -29,7 +29,7 @@ NAME = "tenantry_bench_files"
 IMPORTED = 100_000
 SHEET_ROWS = 100_000
 COLUMNS = (
-    "id, name, sku, description, price, stock, status, category_id, released_at, created_at, updated_at, "
+    "id, name, sku, description, price, stock, status, category_id, released_at, photo_id, created_at, updated_at, "
     "created_by, updated_by, is_deleted, deleted_at, deleted_by, version"
 )
 

@@ -34,7 +34,8 @@ CREATE TABLE categories (
 CREATE TABLE products (
     tenant_id uuid NOT NULL, id uuid NOT NULL, name text COLLATE "C" NOT NULL, sku text COLLATE "C" NOT NULL,
     description text COLLATE "C", price numeric(12, 2) NOT NULL, stock integer NOT NULL DEFAULT 0,
-    status text COLLATE "C" NOT NULL DEFAULT 'draft', category_id uuid, released_at timestamptz, {_AUDIT},
+    status text COLLATE "C" NOT NULL DEFAULT 'draft', category_id uuid, released_at timestamptz, photo_id uuid,
+    {_AUDIT},
     FOREIGN KEY (tenant_id, category_id) REFERENCES categories (tenant_id, id));
 CREATE INDEX ON products (tenant_id, category_id);
 CREATE INDEX ON products (tenant_id, created_at, id) WHERE NOT is_deleted;

@@ -67,6 +67,8 @@ class DetectedContents:
                     return Content(media_type)
             if ANY_CONTENT in types:
                 return Content(ANY_CONTENT)
+            if not path.stat().st_size:
+                raise UnsupportedMediaType(f"The file is empty. Accepted types: {', '.join(types)}.")
             name = found[0] if found else _named(file)
             raise UnsupportedMediaType(f"The content is {name}. Accepted types: {', '.join(types)}.")
 

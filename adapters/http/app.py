@@ -50,7 +50,8 @@ class HttpSettings:
     ``counts_limits`` False disables rate limits; otherwise the throttle decides whether a limit refuses.
     ``server_timing`` adds the times of all stages to the responses. ``routes`` are a user's handlers, controllers and
     routers. ``cors`` and ``compression`` are Litestar's configurations. Only the standalone service serves ``console``
-    and checks ``allowed_hosts``; an application with the plugin must do this itself. ``is_https`` adds HSTS. ``recent``
+    and checks ``allowed_hosts``; an application with the plugin must do this itself. ``files_host`` serves nothing but
+    links to files. ``is_https`` adds HSTS. ``recent``
     is the maximum age of a recent proof. ``inbox`` holds the mails of a service without a mail server.
     """
 
@@ -66,6 +67,7 @@ class HttpSettings:
     routes: tuple[ControllerRouterHandler, ...] = ()
     cors: CORSConfig | None = None
     allowed_hosts: tuple[str, ...] = ()
+    files_host: str = ""
     is_https: bool = False
     recent: timedelta = REAUTHENTICATED
     compression: CompressionConfig | None = None
@@ -143,6 +145,7 @@ def build_pipeline(
         proxies=settings.trusted_proxies,
         counts_limits=settings.counts_limits,
         hosts=hosts,
+        files_host=settings.files_host,
         is_https=is_https,
         below=settings.console.prefix.encode(),
         recent=settings.recent,

@@ -4,16 +4,21 @@ from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
+from importlib.util import find_spec
 from typing import Annotated
 from uuid import UUID
 
 from msgspec import Meta, Struct
 
+from domain.entities.attachments.marks import attachment
 from domain.entities.markers import entity, index, label, many, mine, money, ref, unique
 from domain.entities.screens.choices import choice, choices
 from domain.errors import FieldError
 
 Name = Annotated[str, Meta(min_length=1, max_length=100)]
+PHOTOS = ["image/png", "image/jpeg", "image/webp"]
+# Thumbnails need the optional package pillow.
+THUMBNAILS = {"small": (128, 128)} if find_spec("PIL") else None
 
 
 @entity(
@@ -47,7 +52,7 @@ ON_SCREENS = choices(
     has_many={"reviews": many("reviews", by="product_id")},
     check_reads=["status", "category_id"],
     display="name",
-    columns=["name", "sku", "category_id", "price", "stock", "status", "released_at"],
+    columns=["name", "sku", "category_id", "price", "stock", "status", "released_at", "photo_id"],
     history=True,
 )
 class Product(Struct, rename="camel", kw_only=True):
@@ -59,6 +64,7 @@ class Product(Struct, rename="camel", kw_only=True):
     status: Annotated[Status, ON_SCREENS] = Status.DRAFT
     category_id: Annotated[UUID | None, ref("categories", on_delete="restrict")] = None
     released_at: datetime | None = None
+    photo_id: Annotated[UUID | None, attachment(PHOTOS, max_bytes=5_000_000, thumbnails=THUMBNAILS)] = None
 
     def check(self, before: "Product | None") -> Iterator[FieldError]:  # noqa: ARG002  # rules on changes look at it
         if self.status is Status.LIVE and self.category_id is None:

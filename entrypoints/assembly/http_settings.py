@@ -65,11 +65,23 @@ def http_settings(
         is_public=not is_this_machine(urlsplit(settings.base_url).hostname),
         routes=tuple(routes),
         cors=_cors(settings),
-        allowed_hosts=settings.allowed_hosts,
+        allowed_hosts=_allowed_hosts(settings),
+        files_host=_files_host(settings),
         is_https=_is_https(settings.base_url),
         recent=timedelta(minutes=settings.reauth_minutes),
         compression=_compression(settings),
     )
+
+
+def _files_host(settings: Settings) -> str:
+    """Return the name of the host for links to files; empty if it is also the host of the service."""
+    host = urlsplit(settings.files_base_url).hostname or ""
+    return "" if host == urlsplit(settings.base_url).hostname else host
+
+
+def _allowed_hosts(settings: Settings) -> tuple[str, ...]:
+    host = _files_host(settings)
+    return (*settings.allowed_hosts, host) if settings.allowed_hosts and host else settings.allowed_hosts
 
 
 def _cors(settings: Settings) -> CORSConfig | None:

@@ -31,7 +31,7 @@ Json = dict[str, Any]
 
 OF_SERVICE = frozenset(
     "auth keys second-factors users roles permissions tenants invitations join-requests service-accounts applications "
-    "audit-events members entities operations changes webhooks system health".split()
+    "audit-events members entities files operations changes webhooks system health".split()
 )
 """Tags that every service has; the document shows those of its entities and routes before them."""
 

@@ -10,6 +10,11 @@ from domain.errors import BadRequest
 _PORT = re.compile(r":\d*\Z")
 
 
+def name_of(host: bytes | None) -> str:
+    """Return the name in the header ``Host``, without the port."""
+    return _PORT.sub("", (host or b"").decode("latin-1"))
+
+
 class AllowedHosts:
     """Checks the header ``Host``: ``api.example`` allows that name, ``*.example`` every name below it, at any port."""
 
@@ -19,7 +24,7 @@ class AllowedHosts:
 
     def refusal(self, host: bytes | None) -> BadRequest | None:
         """Return the error for a missing or forbidden host; None for an allowed host."""
-        name = _PORT.sub("", (host or b"").decode("latin-1"))
+        name = name_of(host)
         if self._allowed.fullmatch(name) is not None:
             return None
         return BadRequest(f"The host {name!r} is not one of TENANTRY_ALLOWED_HOSTS.")

@@ -17,7 +17,7 @@ from adapters.http.request.bearer import bearer_key, bearer_token, repeated_head
 from adapters.http.request.body import BodyReader, ClientGone, TooSlow
 from adapters.http.request.client_address import Network, read_client
 from adapters.http.request.errors import ErrorResponse, as_error, log_late, timed_out
-from adapters.http.request.hosts import AllowedHosts
+from adapters.http.request.hosts import AllowedHosts, name_of
 from adapters.http.request.outgoing import LargeAnswers, Outgoing
 from adapters.http.request.rules import NOWHERE, RULES, Area, Rules
 from adapters.http.request.strict_request import PARSED, StrictRequest, read_scope
@@ -36,6 +36,7 @@ from domain.errors import (
     FieldError,
     Forbidden,
     InternalError,
+    NotFound,
     RateLimited,
     Unauthorized,
     ValidationError,
@@ -48,6 +49,8 @@ from domain.limits import REAUTHENTICATED, Hit, Limit
 from domain.scope import Caller, Client, EveryTenant
 
 AUDITED = frozenset({403, 429})  # of administration
+FILES_LINKED = "files.linked"
+"""Operation that serves contents of files by links."""
 TENANT_SCOPE = b"x-tenant-scope"
 LONG_BODY = timedelta(seconds=1)
 """Duration of a body after which the sender's rights are checked again."""
@@ -58,8 +61,8 @@ class Pipeline(ASGIMiddleware):
     """Stores its results in ``scope["auth"]`` (the caller) and ``scope["state"]`` (client, at, tenant_scope).
 
     With ``counts_limits`` False, it counts no rate limits, but still refuses revoked tokens. ``hosts`` None accepts any
-    host. ``is_https`` adds HSTS. ``below`` is the path of the public address. ``recent`` is the maximum age of a recent
-    proof.
+    host. On ``files_host``, only ``files.linked`` is served. ``is_https`` adds HSTS. ``below`` is the path of the
+    public address. ``recent`` is the maximum age of a recent proof.
     """
 
     tokens: TokenAuthentication
@@ -72,6 +75,7 @@ class Pipeline(ASGIMiddleware):
     proxies: tuple[Network, ...] = ()
     counts_limits: bool = True
     hosts: AllowedHosts | None = None
+    files_host: str = ""
     is_https: bool = False
     below: bytes = b""
     recent: timedelta = REAUTHENTICATED
@@ -122,7 +126,7 @@ class Pipeline(ASGIMiddleware):
         started, http = perf_counter(), cast(HTTPScope, scope)
         outgoing = self._begin(http, receive, send)
         request_id = http["state"]["client"].request_id
-        wrong_host = self._wrong_host(http)
+        wrong_host = self._wrong_host(NOWHERE, http)
         told = wrong_host or as_error(Request(http), error, NOWHERE, request_id)
         await ErrorResponse(told, area, NOWHERE, request_id).respond(http, receive, outgoing)
         self._note(NOWHERE, http, outgoing.status, perf_counter() - started)
@@ -155,7 +159,7 @@ class Pipeline(ASGIMiddleware):
     async def _judge(self, rules: Rules, scope: HTTPScope, outgoing: Outgoing) -> None:
         """Check host, token, limits, permission, tenants and parameters in this order, before reading the body."""
         headers = scope["state"]["headers"]
-        if wrong_host := self._wrong_host(scope):
+        if wrong_host := self._wrong_host(rules.operation, scope):
             raise wrong_host
         refusal = await self._identify(rules, scope, headers)
         caller: Caller | None = scope["auth"]
@@ -185,12 +189,17 @@ class Pipeline(ASGIMiddleware):
         if (refusal := (await self.throttle.admit([], caller, [], renewal)).refusal) is not None:
             raise refusal
 
-    def _wrong_host(self, scope: HTTPScope) -> BadRequest | None:
+    def _wrong_host(self, operation: str, scope: HTTPScope) -> Error | None:
         host = scope["state"]["headers"].get(b"host")
         # RFC 9112, 3.2: without Host, a proxy and the service may disagree about the host. Granian adds an empty one.
         if not host and scope["http_version"] == "1.1":
             return BadRequest("A request of HTTP/1.1 needs the header Host.")
-        return None if self.hosts is None else self.hosts.refusal(host)
+        if self.hosts is not None and (refusal := self.hosts.refusal(host)) is not None:
+            return refusal
+        # Security: content of users gets no origin with pages or an API. Browsers accept a name with a dot at the end.
+        if self.files_host and operation != FILES_LINKED:
+            return NotFound() if name_of(host).rstrip(".").lower() == self.files_host else None
+        return None
 
     async def _identify(self, rules: Rules, scope: HTTPScope, headers: dict[bytes, bytes]) -> Error | None:
         """Identify the caller. Count an invalid token against the client's address before refusing it."""

@@ -25,7 +25,7 @@ from domain.entities.declaration import Registry
 OWNER = "tenant_id"
 """Distribution column."""
 
-BESIDE = ("row_history",)
+BESIDE = ("row_history", "files", "file_usage")
 """Tables written by entity statements in addition to the rows."""
 
 ON_COORDINATOR = frozenset({"audit_events"})

@@ -245,7 +245,9 @@ def _add_index_of_reference(made: Table, model: EntityModel, field: FieldModel, 
     if not any(
         each.is_many and (each.target, each.by) == (model.plural, field.name) for each in target.relations.values()
     ):
-        Index(short_name("ix", model.table, field.name), *keys)
+        # Most rows hold no file, and no statement searches for those.
+        held = None if field.attachment is None else keys[-1].is_not(None)
+        Index(short_name("ix", model.table, field.name), *keys, postgresql_where=held)
         return
     # Deleted rows too: PostgreSQL looks for rows that refer to a row when it deletes that row for good.
     Index(short_name("ix", model.table, field.name, "order"), *keys, *_order(made, model))

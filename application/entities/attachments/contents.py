@@ -32,23 +32,29 @@ REDIRECTED_FOR = timedelta(seconds=60)
 
 
 class Shown(Struct, frozen=True):
-    """A file to send, or its thumbnail: ``size`` is the thumbnail's name, and ``box`` its width and height."""
+    """A file to send, or its thumbnail: ``size`` is the thumbnail's name, and ``box`` its width and height.
+
+    With ``is_streamed``, the service sends the content also where it redirects to the store otherwise.
+    """
 
     file: StoredFile
     is_download: bool
     size: str | None = None
     box: tuple[int, int] = (0, 0)
+    is_streamed: bool = False
 
     @classmethod
-    def of(cls, field: FieldModel, file: StoredFile, size: str | None, *, is_download: bool) -> "Shown":
+    def of(
+        cls, field: FieldModel, file: StoredFile, size: str | None, *, is_download: bool, is_streamed: bool = False
+    ) -> "Shown":
         """Raises ValidationError if the field does not declare the thumbnail."""
         sizes = {} if field.attachment is None else field.attachment.sizes
         if size is None:
-            return cls(file, is_download)
+            return cls(file, is_download, is_streamed=is_streamed)
         if size not in sizes:
             known = f"must be one of: {', '.join(sizes)}" if sizes else "is not known: the field has no thumbnails"
             raise ValidationError.on("size", known)
-        return cls(file, is_download, size, sizes[size])
+        return cls(file, is_download, size, sizes[size], is_streamed)
 
     @property
     def tag(self) -> str:
@@ -69,6 +75,7 @@ class FileLink(Struct, frozen=True):
     file_id: UUID
     is_download: bool
     size: str | None = None
+    is_streamed: bool = False
 
 
 class Linker(NamedTuple):
@@ -118,7 +125,7 @@ class FileContents:
             made = event(f"file.linked:{purpose}:{row_id}", by.caller.user_id, None, by.client, now)
             async with self.database.transaction(OneTenant(file.tenant_id)) as tx:
                 await tx.audit.add(file.tenant_id, made)
-        content = FileLink(file.tenant_id, purpose, row_id, file.id, shown.is_download, shown.size)
+        content = FileLink(file.tenant_id, purpose, row_id, file.id, shown.is_download, shown.size, shown.is_streamed)
         return SealedLink(self.tickets.seal("file", content, now + LINKED_FOR), now + LINKED_FOR)
 
     async def of_link(self, token: str) -> Shown:
@@ -134,7 +141,7 @@ class FileContents:
             raise NotFound
         file = await self.of_row(scope, model, field, link.row_id, link.file_id)
         try:
-            return Shown.of(field, file, link.size, is_download=link.is_download)
+            return Shown.of(field, file, link.size, is_download=link.is_download, is_streamed=link.is_streamed)
         except ValidationError:  # the declaration has changed
             raise NotFound from None
 
@@ -146,7 +153,7 @@ class FileContents:
     async def address(self, shown: Shown) -> str | None:
         """Return the address at the store to redirect a client to, None if the service sends the content."""
         # The store may not have the thumbnail yet.
-        if not self.redirects or shown.size is not None:
+        if not self.redirects or shown.is_streamed or shown.size is not None:
             return None
         file = shown.file
         disposition = content_disposition("inline" if shown.is_inline else "attachment", file.name)

@@ -16,7 +16,7 @@ from application.ports.database import Database
 from application.ports.entities.attached_files import FileTransaction
 from application.ports.entities.attachments import Contents, FileStore
 from application.ports.runtime import Clock, Ids
-from domain.entities.attachments.files import StoredFile, find_purpose
+from domain.entities.attachments.files import StoredFile, find_purpose, purposes
 from domain.entities.attachments.keys import file_key
 from domain.entities.attachments.marks import Attachment
 from domain.entities.attachments.names import clean_name
@@ -73,9 +73,11 @@ class FileUploads:
 
         Raises ValidationError for an unknown one, and Forbidden if the caller may not send the field.
         """
+        hidden = self.registry.hidden_from(caller.rights)
         found = None if name is None else find_purpose(self.registry, name)
-        if name is None or found is None or (found[0].plural, found[1].name) in self._hidden_from(caller):
-            raise ValidationError.on("purpose", "must name a field for files, such as `products.photo`")
+        if name is None or found is None or (found[0].plural, found[1].name) in hidden:
+            known = ", ".join(purposes(self.registry, hidden))
+            raise ValidationError.on("purpose", f"must be one of: {known}")
         model, field, rules = found
         caller.ensure_may(*model.permissions("create"), *model.permissions("update"))
         needed = field.guard.write or field.guard.read
@@ -166,9 +168,6 @@ class FileUploads:
             refused = event(f"file.refused:{file.purpose}", caller.user_id, None, client, self.clock.now())
             await tx.audit.add(caller.tenant.id, refused)
         raise UnprocessableEntity(f"The file was refused: {reason}")
-
-    def _hidden_from(self, caller: Caller) -> frozenset[tuple[str, str]]:
-        return self.registry.hidden_from(caller.rights)
 
 
 def _measured(received: Received) -> Received:

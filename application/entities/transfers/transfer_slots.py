@@ -1,10 +1,12 @@
-"""Slots for exports and imports: limited per process, shared fairly by tenants and users."""
+"""Slots for transfers: limited per process, shared fairly by tenants and users."""
 
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from uuid import UUID
+
+from msgspec import Struct
 
 from domain.errors import RateLimited
 from domain.scope import Caller
@@ -15,8 +17,31 @@ AT_ONCE = 8
 TENANTS_SHARE = 4
 """A tenant may hold a quarter of the slots, rounded up."""
 OF_A_USER = 2
+UPLOADS_AT_ONCE = 32
+"""Maximum number of concurrent uploads of files per process. They wait for clients, and hold no connection."""
+UPLOADS_OF_A_USER = 4
 RETRY_AFTER = 10
 """Seconds before a caller without a slot may retry: most files need less."""
+
+
+class Refusals(Struct, frozen=True):
+    """Error messages: a user, a tenant and the process have no slot left."""
+
+    of_user: str
+    of_tenant: str
+    of_process: str
+
+
+TRANSFERS = Refusals(
+    "You have {} exports and imports running: wait for one to end.",
+    "Your tenant has {} exports and imports running: wait for one to end.",
+    "Too many exports and imports are running: try again shortly.",
+)
+UPLOADS = Refusals(
+    "You have {} uploads running: wait for one to end.",
+    "Your tenant has {} uploads running: wait for one to end.",
+    "Too many uploads are running: try again shortly.",
+)
 
 
 @dataclass
@@ -24,6 +49,8 @@ class TransferSlots:
     """Counter of running transfers per process, tenant and user."""
 
     total: int = AT_ONCE
+    of_a_user: int = OF_A_USER
+    refusals: Refusals = TRANSFERS
     _taken: Counter[UUID | None] = field(default_factory=Counter)
     _inside: int = 0
 
@@ -44,10 +71,14 @@ class TransferSlots:
 
     def _ensure_free(self, caller: Caller) -> None:
         of_a_tenant = max(1, -(-self.total // TENANTS_SHARE))
-        if self._taken[caller.user_id] >= OF_A_USER:
-            raise RateLimited(RETRY_AFTER, f"You have {OF_A_USER} exports and imports running: wait for one to end.")
+        if self._taken[caller.user_id] >= self.of_a_user:
+            raise RateLimited(RETRY_AFTER, self.refusals.of_user.format(self.of_a_user))
         if self._taken[caller.tenant_id] >= of_a_tenant:
-            told = f"Your tenant has {of_a_tenant} exports and imports running: wait for one to end."
-            raise RateLimited(RETRY_AFTER, told)
+            raise RateLimited(RETRY_AFTER, self.refusals.of_tenant.format(of_a_tenant))
         if self._inside >= self.total:
-            raise RateLimited(RETRY_AFTER, "Too many exports and imports are running: try again shortly.")
+            raise RateLimited(RETRY_AFTER, self.refusals.of_process)
+
+
+def upload_slots() -> TransferSlots:
+    """Return the slots for uploads of files."""
+    return TransferSlots(UPLOADS_AT_ONCE, UPLOADS_OF_A_USER, UPLOADS)

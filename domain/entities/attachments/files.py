@@ -1,5 +1,6 @@
 """Files of rows: their states, and the rows that responses show for them."""
 
+from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 from typing import Literal
 from uuid import UUID
@@ -65,6 +66,14 @@ def relation_of(model: EntityModel, field: FieldModel) -> str:
 def purpose_of(model: EntityModel, field: FieldModel) -> str:
     """Return the purpose of files for the field: ``products.photo``."""
     return f"{model.plural}.{relation_of(model, field)}"
+
+
+def purposes(registry: Registry, hidden: Collection[tuple[str, str]]) -> Iterator[str]:
+    """Yield the purposes of all fields for files except the ``hidden`` ones, which are names of entities and fields."""
+    for model in registry:
+        for field in model.attachments:
+            if (model.plural, field.name) not in hidden:
+                yield purpose_of(model, field)
 
 
 def find_purpose(registry: Registry, purpose: str) -> tuple[EntityModel, FieldModel, Attachment] | None:

@@ -22,7 +22,7 @@ from application.entities.transactions.operations import Operations
 from application.entities.transactions.upserts import Upserts
 from application.entities.transfers.exports import CallersExport, FileExport
 from application.entities.transfers.imports import FileImport
-from application.entities.transfers.transfer_slots import TransferSlots
+from application.entities.transfers.transfer_slots import TransferSlots, upload_slots
 from application.entities.writing import RowWriter
 from application.ports.database import RowReads
 from application.ports.whole_database import Transaction
@@ -51,7 +51,7 @@ def assemble_entities(
         histories=Histories(reads),
         following=Following(database, registry, throttle.ensure_alive),
         sharing=Sharing(database, clock),
-        file_uploads=_uploads(adapters, settings, slots),
+        file_uploads=_uploads(adapters, settings),
         unused_files=UnusedFileRemoval(
             database, adapters.files.store, adapters.upkeep, clock, timedelta(days=settings.files_kept_days)
         ),
@@ -76,7 +76,7 @@ def assemble_entities(
     )
 
 
-def _uploads(adapters: Adapters, settings: Settings, slots: TransferSlots) -> FileUploads:
+def _uploads(adapters: Adapters, settings: Settings) -> FileUploads:
     files = adapters.files
     return FileUploads(
         adapters.database,
@@ -85,7 +85,7 @@ def _uploads(adapters: Adapters, settings: Settings, slots: TransferSlots) -> Fi
         files.contents,
         adapters.clock,
         adapters.ids,
-        slots,
+        upload_slots(),
         spool=files.spool,
         quota=settings.files_tenant_bytes or None,
         scan=files.scan,

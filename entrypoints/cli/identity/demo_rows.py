@@ -15,6 +15,7 @@ from application.ports.entities.records import Change
 from domain.scope import Caller, OneTenant
 from entrypoints.assembly.use_cases import Services
 from entrypoints.cli.identity.demo_data import FIRST_DAY, Shop, changes, products, reviews
+from entrypoints.cli.identity.demo_photos import upload_photos
 
 
 class _PastClock(NamedTuple):
@@ -56,8 +57,11 @@ async def fill_catalogue(services: Services, caller: Caller, ids: Mapping[str, U
     categories = await writer.add("categories", FIRST_DAY, owner, [{"name": name} for name in shop.categories])
     named = dict(zip(shop.categories, categories, strict=True))
     added: list[UUID] = []
-    for day, made in groupby(products(shop), key=lambda product: product.day):
-        rows = [product.values | {"category_id": named[product.category]} for product in made]
+    stock = products(shop)
+    sender = replace(caller, user_id=ids[owner])
+    photos = iter(await upload_photos(services, sender, [product.category for product in stock]))
+    for day, made in groupby(stock, key=lambda product: product.day):
+        rows = [product.values | {"category_id": named[product.category], "photo_id": next(photos)} for product in made]
         added += await writer.add("products", day, owner, rows)
     for (day, email), steps in groupby(changes(shop), key=lambda step: (step.day, step.email)):
         await writer.change("products", day, email, [Change(added[step.product], step.values) for step in steps])

@@ -218,9 +218,13 @@ async def test_the_demo_s_people_log_in_and_see_their_own_tenant(app: TestApp) -
     totals = {}
     for email in ("nils.petersen@example.com", "elif.demir@example.com"):
         app.tokens[email] = await token_of(app, email, password[1])
-        page = (await app.call("GET", "/api/products?include=category", as_whom=email)).json()["data"]
+        page = (await app.call("GET", "/api/products?include=category,photo", as_whom=email)).json()["data"]
         totals[email] = page["totalCount"]
-        assert page["items"][0]["category"]["name"]
+        row = page["items"][0]
+        assert row["category"]["name"]
+        assert row["photo"]["type"] == "image/png"
+        content = await app.call("GET", f"/api/products/{row['id']}/photo", as_whom=email)
+        assert content.headers["etag"] == f'"{row["photo"]["sha256"]}"'
     assert set(totals.values()) == {60}
     app.tokens["reviewer"] = await token_of(app, "samir.haddad@example.com", password[1])
     seen = {

@@ -99,6 +99,7 @@ def test_every_block_of_the_readme_runs_in_order(
 ) -> None:
     shared = servers_of_the_readme
     terminal = Terminal(tmp_path, serve, reader_environment(shared))
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
     for kind, block in blocks(shared):
         if kind == "python":
             (tmp_path / file_name(block)).write_text(block)
@@ -108,6 +109,7 @@ def test_every_block_of_the_readme_runs_in_order(
     assert '"error"' not in everything, everything
     assert '"email":"admin@example.com"' in everything
     assert '"totalCount":1' in everything
+    assert (tmp_path / "photo.png").read_bytes() == (ROOT / "docs/console/grid.png").read_bytes()
     assert (tmp_path / "products.csv").read_text().count("Kettle") == 1
     assert '"imported":2' in everything
     assert (tmp_path / "products.xlsx").stat().st_size > 1_000
@@ -118,6 +120,12 @@ def test_every_block_of_the_readme_runs_in_order(
     ensure_books_are_served(terminal.served)
     if BROWSER is not None:
         edit_a_book(terminal.served, BROWSER)
+
+
+def test_the_page_of_attachments_begins_with_the_requests_of_the_readme() -> None:
+    (_, block), *_ = _BLOCK.findall((ROOT / "docs/attachments.md").read_text())
+    assert block.count("curl") == 3
+    assert block in README
 
 
 def ensure_own_books_are_listed(printed: str) -> None:

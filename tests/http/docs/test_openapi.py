@@ -78,7 +78,8 @@ async def test_the_tags_of_own_entities_come_before_those_of_the_service(app: Te
     tags = [tag["name"] for tag in (await described(app))["tags"]]
     assert tags[:5] == ["categories", "products", "reviews", "currencies", "auth"]
     of_service = document_of(replace(app.services, registry=build_registry(BUILTIN_ENTITIES)))["tags"]
-    assert tags[4:] == [tag["name"] for tag in of_service]
+    # routes of files are served for an entity with files only
+    assert [tag for tag in tags[4:] if tag != "files"] == [tag["name"] for tag in of_service]
     assert set(tags[4:]) == OF_SERVICE
 
 
@@ -274,7 +275,7 @@ def test_names_of_guarded_fields_are_not_in_it(app: TestApp) -> None:
 async def test_it_is_small(app: TestApp) -> None:
     """It had 442,746 bytes when each operator was a parameter of each property in each operation, and has 365,000."""
     # room for some capabilities, each of which adds 2,000 to 15,000
-    assert len((await app.call("GET", "/docs/v1/docs.json")).content) < 410_000
+    assert len((await app.call("GET", "/docs/v1/docs.json")).content) < 420_000
 
 
 @pytest.mark.promise(

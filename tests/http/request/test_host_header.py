@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 
 from adapters.http.app import HttpSettings
-from tests.http.app import TestApp
+from entrypoints.assembly.http_settings import http_settings
+from entrypoints.settings.settings import read_settings
+from tests.http.app import SETTINGS, TestApp
 from tests.http.built_once import asgi_of
+from tests.http.entities.attachments.desk import open_desk, png, with_photo
+from tests.http.served import served_by
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -63,6 +67,35 @@ async def test_requests_that_need_no_host_or_have_one_are_answered(
 async def test_two_hosts_are_refused(app: TestApp) -> None:
     status, body = await answer_to(app, "/health/live", "1.1", [HOST, (b"host", b"elsewhere")])
     assert (status, b"The header host occurs twice" in body) == (400, True)
+
+
+def test_the_host_of_links_is_that_of_the_setting_and_allowed() -> None:
+    given = {
+        "BASE_URL": "https://api.example",
+        "FILES_BASE_URL": "https://Files.Example:8443/x",
+        "ALLOWED_HOSTS": "api.example",
+    }
+    made = http_settings(read_settings({**SETTINGS, **{f"TENANTRY_{name}": value for name, value in given.items()}}))
+    assert (made.files_host, made.allowed_hosts) == ("files.example", ("api.example", "files.example"))
+    one = {"TENANTRY_BASE_URL": "https://api.example", "TENANTRY_FILES_BASE_URL": "https://api.example:8443"}
+    assert http_settings(read_settings({**SETTINGS, **one})).files_host == ""
+
+
+@pytest.mark.parametrize("host", [b"files.example", b"Files.Example.", b"files.example:8443"])
+async def test_the_host_of_links_to_files_serves_nothing_else(host: bytes) -> None:
+    app = await open_desk()
+    settings = HttpSettings(files_host="files.example")
+    link = (await app.call("POST", f"{await with_photo(app)}/photo/link", as_whom="acme", json={})).json()["data"][
+        "url"
+    ]
+    path = link[link.index("/files/") :]
+    assert await answer_to(app, path, "1.1", [(b"host", host)], settings) == (200, png())
+    served = {endpoint.path for endpoint in served_by(app.services) if endpoint.method == "GET"}
+    assert len(served) > 40
+    for other in served - {"/files/{token}"} | {"/", "/nowhere"}:
+        assert (await answer_to(app, other, "1.1", [(b"host", host)], settings))[0] == 404, other
+    assert await answer_to(app, path, "1.1", [HOST], settings) == (200, png())
+    assert (await answer_to(app, "/health/live", "1.1", [HOST], settings))[0] == 200
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1", "2"])

@@ -45,8 +45,13 @@ LinkedAt = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
 class FileLinkForm(Struct, forbid_unknown_fields=True):
+    """``size`` names a thumbnail. With ``download``, browsers save the file. With ``stream``, the service sends the
+    content itself, whatever ``FILES_DOWNLOADS`` says.
+    """
+
     size: str | None = None
     download: bool = False
+    stream: bool = False
 
 
 class FileLinkShown(Struct, frozen=True, rename="camel"):
@@ -100,7 +105,7 @@ def _content(entity: ServedEntity, contents: FileContents, field: FieldModel, na
 def _link(entity: ServedEntity, contents: FileContents, field: FieldModel, name: str) -> HTTPRouteHandler:
     async def made(request: StrictRequest, row_id: str, file_id: str | None, form: FileLinkForm) -> Response[Any]:
         file = await _file(entity, contents, request, field, row_id, file_id)
-        asked = Shown.of(field, file, form.size, is_download=form.download)
+        asked = Shown.of(field, file, form.size, is_download=form.download, is_streamed=form.stream)
         by = Linker(request.caller, request.from_client)
         sealed = await contents.link(by, entity.model, field, read_id(row_id), asked)
         shown = FileLinkShown(f"{contents.links_at}/files/{sealed.token}", wire_time(sealed.expires_at))

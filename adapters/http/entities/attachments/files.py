@@ -29,7 +29,7 @@ PURPOSE = Parameter(
 )
 TEXT = """A form with one part, `file`. Name the file's `id` in the field of a row within 24 hours, or it is deleted. \
 Needs the permission to create or update such rows, and to write the field. The type is found in the content; the name \
-and the type that a client sends decide nothing."""
+and the type that a client sends decide nothing. A user has four uploads at a time, more are refused with 429."""
 ERRORS = ("FORBIDDEN", "PAYLOAD_TOO_LARGE", "UNSUPPORTED_MEDIA_TYPE", "QUOTA_EXCEEDED", "UNPROCESSABLE_ENTITY")
 FILE_FORM: dict[str, Any] = {
     "multipart/form-data": {

@@ -72,7 +72,7 @@ class FileHolding:
 
         Raises ValidationError for files that a row may not hold. Begins a transaction, or a savepoint.
         """
-        fields = [field for field in self.model.attachments if any(field.name in row.values for row in rows)]
+        fields = [field for field in self.model.attachments if any(_concerns(field, row) for row in rows)]
         if not fields:
             yield
             return
@@ -117,6 +117,11 @@ class FileHolding:
             if not self.connection.is_closed():
                 await self.connection.execute("ROLLBACK TO SAVEPOINT files")
             raise
+
+
+def _concerns(field: FieldModel, row: NewRow | Change) -> bool:
+    # A new row without a file holds none and releases none: it needs no transaction.
+    return bool(row.values.get(field.name)) or (isinstance(row, Change) and field.name in row.values)
 
 
 def _given(field: FieldModel, rows: Iterable[NewRow | Change]) -> Iterator[_Given]:

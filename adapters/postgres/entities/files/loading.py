@@ -150,6 +150,8 @@ class Load:
     async def _hold_files(self, files: Mapping[str, Sequence[UUID]]) -> None:
         """Let the stored rows hold ``files``, by field, and release the files that updated rows held before."""
         for name, ids in files.items():
+            if not ids and not self.adopted:
+                continue
             values = {**self._values(), "files": ids, "rows": self.adopted}
             for change in (attachments.hold, attachments.release) if self.adopted else (attachments.hold,):
                 await fetch(self.connection, change(self.registry, self.model, name), values, PATIENCE)

@@ -1,4 +1,4 @@
-"""Files of rows, and the bytes that they use."""
+"""Files of rows, the bytes that they use, and photos of the example catalogue."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -45,8 +45,14 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("tenant_id", name="pk_file_usage"),
     )
     secure_table("file_usage", by_tenant=True)
+    op.add_column("products", sa.Column("photo_id", UUID))
+    keys = ["tenant_id", "photo_id"], ["tenant_id", "id"]
+    op.create_foreign_key("fk_products_photo_id", "products", "files", *keys)
+    held = sa.text("photo_id IS NOT NULL")
+    op.create_index("ix_products_photo_id", "products", ["tenant_id", "photo_id"], postgresql_where=held)
 
 
 def downgrade() -> None:
+    op.drop_column("products", "photo_id")
     op.drop_table("file_usage")
     op.drop_table("files")

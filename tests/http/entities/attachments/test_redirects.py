@@ -52,6 +52,13 @@ async def test_downloads_are_redirected_to_a_signed_address_of_the_store(desk: T
     assert (await desk.call("GET", link)).status_code == 302
 
 
+async def test_the_service_streams_links_for_pages_that_allow_only_its_origin(desk: TestApp) -> None:
+    path = await with_photo(desk)
+    made = await desk.call("POST", f"{path}/photo/link", as_whom="acme", json={"stream": True})
+    answer = await desk.call("GET", made.json()["data"]["url"])
+    assert (answer.status_code, answer.content) == (200, png())
+
+
 async def test_callers_who_may_not_read_a_row_get_no_address(desk: TestApp) -> None:
     path = await with_photo(desk)
     assert (await desk.call("GET", f"{path}/photo", as_whom="other")).status_code == 404

@@ -1,11 +1,14 @@
 """Uploads over HTTP: the order of checks, what is stored, and temporary files."""
 
+import asyncio
 import hashlib
+from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
 
 from adapters.http.request.responses import wire_time
+from application.entities.transfers.transfer_slots import UPLOADS_OF_A_USER
 from tests.http.app import TestApp
 from tests.http.entities.attachments.desk import made, open_desk, png, send, uploaded
 
@@ -55,7 +58,11 @@ async def test_a_held_file_is_not_temporary(desk: TestApp) -> None:
 async def test_an_unknown_purpose_is_refused(desk: TestApp, purpose: str) -> None:
     answer = await send(desk, purpose=purpose)
     assert answer.status_code == 400
-    assert [each["field"] for each in answer.json()["error"]["details"]] == ["purpose"]
+    (detail,) = answer.json()["error"]["details"]
+    assert detail == {
+        "field": "purpose",
+        "message": "must be one of: items.photo, items.plans, items.contract, notes.scan",
+    }
 
 
 async def test_an_upload_needs_a_token_and_permission_to_write(desk: TestApp) -> None:
@@ -81,6 +88,50 @@ async def test_other_content_is_refused_by_the_type_that_was_found(desk: TestApp
     assert (answer.status_code, answer.json()["error"]["code"]) == (415, "UNSUPPORTED_MEDIA_TYPE")
     form = await desk.call("POST", "/api/files?purpose=items.photo", as_whom="acme", json={})
     assert form.status_code == 415
+
+
+async def test_purposes_of_guarded_fields_are_not_listed(desk: TestApp) -> None:
+    await desk.make_role("acme", "Clerk", ["read:items", "update:items"])
+    await desk.make_user("acme", "clerk@acme.example", ["Clerk"])
+    await desk.login("clerk", "clerk@acme.example")
+    for purpose in ("items.contract", "unknown"):
+        answer = await send(desk, purpose=purpose, whom="clerk")
+        (detail,) = answer.json()["error"]["details"]
+        assert detail["message"] == "must be one of: items.photo, items.plans, notes.scan"
+
+
+async def test_an_empty_file_is_named_empty(desk: TestApp) -> None:
+    answer = await send(desk, b"")
+    assert (answer.status_code, answer.json()["error"]["code"]) == (415, "UNSUPPORTED_MEDIA_TYPE")
+    assert answer.json()["error"]["message"] == "The file is empty. Accepted types: image/png, image/jpeg."
+    # any content may be empty
+    assert (await send(desk, b"", "items.contract")).status_code == 201
+
+
+async def test_uploads_have_their_own_slots(desk: TestApp) -> None:
+    """A slot is held before the body is read: the forms here have only begun to arrive."""
+    kind, goes_on, begun = {"Content-Type": "multipart/form-data; boundary=x"}, asyncio.Event(), asyncio.Semaphore(0)
+
+    async def slow() -> AsyncIterator[bytes]:
+        yield b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n'
+        begun.release()
+        await goes_on.wait()
+        yield png() + b"\r\n--x--\r\n"
+
+    path = "/api/files?purpose=items.photo"
+    running = [
+        asyncio.create_task(desk.call("POST", path, as_whom="acme", headers=kind, content=slow()))
+        for _ in range(UPLOADS_OF_A_USER)
+    ]
+    for _ in running:
+        await begun.acquire()
+    refused = await send(desk)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (429, "RATE_LIMITED")
+    assert refused.json()["error"]["message"] == "You have 4 uploads running: wait for one to end."
+    assert int(refused.headers["retry-after"]) > 0
+    assert (await desk.call("GET", "/api/items/export?format=csv", as_whom="acme")).status_code == 200
+    goes_on.set()
+    assert [answer.status_code for answer in await asyncio.gather(*running)] == [201] * UPLOADS_OF_A_USER
 
 
 async def test_a_form_has_one_part_called_file(desk: TestApp) -> None:

@@ -67,12 +67,13 @@ interface Linked {
 const links = new Map<string, Linked>();
 const SPARE = 30_000; // milliseconds that are left for the request of the content
 
-/** The address of a content for five minutes. It is that of this origin, which the policy of the page allows. */
+/** The address of a content for five minutes. It is that of this origin, which the policy of the page allows, and
+ * `stream` prevents a redirect to the store. */
 export async function contentUrl(path: string, wanted: Wanted): Promise<string> {
   const key = `${path} ${JSON.stringify(wanted)}`;
   const known = links.get(key);
   if (known && known.until > Date.now()) return known.url;
-  const { data } = await call<{ url: string; expiresAt: string }>("POST", `${path}/link`, { json: wanted });
+  const { data } = await call<{ url: string; expiresAt: string }>("POST", `${path}/link`, { json: { ...wanted, stream: true } });
   const url = address(data.url.slice(data.url.lastIndexOf("/files/"))).href;
   links.set(key, { url, until: Date.parse(data.expiresAt) - SPARE });
   return url;
