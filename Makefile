@@ -58,8 +58,9 @@ stress: .venv/dev ## cut off 1,000 exports and imports, 100,000 requests of mixe
 	@TENANTRY_TEST_KILLS=1000 $(BIN)/pytest -q tests/contracts/entities/attachments/test_killed.py
 	@TENANTRY_TEST_CUTS=1000 exec $(BIN)/pytest -q tests/entrypoints/cli/test_files.py
 
-fuzz: .venv/dev ## run the tests that draw their cases with 1,000 each, and 200,000 hostile requests: an hour
-	@TENANTRY_TEST_REQUESTS=$(or $(REQUESTS),100000) $(BIN)/pytest -q tests/http/fuzz
+fuzz: .venv/dev ## run the tests that draw their cases with 1,000 each, 200,000 hostile requests, 10,000 files: an hour
+	@TENANTRY_TEST_REQUESTS=$(or $(REQUESTS),100000) TENANTRY_TEST_HOSTILE_FILES=$(or $(FILES),10000) \
+		$(BIN)/pytest -q tests/http/fuzz
 	@TENANTRY_TEST_EXAMPLES=$(or $(EXAMPLES),1000) exec $(PYTEST) -m drawn -rP -o timeout=3600 $(ARGS)
 
 faults: .venv/dev ## stop, kill, slow down and fill the servers under traffic, and kill the service: ten minutes

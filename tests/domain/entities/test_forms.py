@@ -63,6 +63,7 @@ def test_a_new_row_gets_its_defaults() -> None:
         "status": Status.DRAFT,
         "category_id": None,
         "released_at": None,
+        "photo_id": None,
     }
 
 

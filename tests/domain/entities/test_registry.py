@@ -133,6 +133,7 @@ def test_an_answer_names_id_the_declared_fields_and_the_servers_own() -> None:
             "status",
             "categoryId",
             "releasedAt",
+            "photoId",
             "createdAt",
             "updatedAt",
             "createdBy",

@@ -30,7 +30,7 @@ from tests.library import LIBRARY, Shelf
 
 HERE, THERE = OneTenant(new_id()), OneTenant(new_id())
 ACT = Act(by=None, at=NOW)
-PRODUCT = {"description": None, "stock": 1, "status": "live", "released_at": None}
+PRODUCT = {"description": None, "stock": 1, "status": "live", "released_at": None, "photo_id": None}
 
 TABLES = ["categories", "products", "reviews"]
 

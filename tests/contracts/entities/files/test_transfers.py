@@ -68,7 +68,7 @@ async def pieces(text: str) -> AsyncIterator[bytes]:
 
 def row(number: int, sku: str, *, upsert: tuple[str, str | None] | None = None, **given: str | None) -> str:
     cells = {"name": "A", "sku": sku, "description": None, "price": "1", "stock": "0", "status": "draft"}
-    values = {**cells, "categoryId": None, "releasedAt": None, **given}
+    values = {**cells, "categoryId": None, "releasedAt": None, "photoId": None, **given}
     own = () if upsert is None else (*upsert, None)  # no version
     return written([str(number), str(new_id()), *own, *values.values()])
 

@@ -34,6 +34,7 @@ PRODUCT: Values = {
     "status": Status.DRAFT,
     "category_id": None,
     "released_at": None,
+    "photo_id": None,
 }
 
 

@@ -33,6 +33,7 @@ def product(sku: str, **given: object) -> Values:
         "status": Status.DRAFT,
         "category_id": None,
         "released_at": None,
+        "photo_id": None,
     }
     return {**values, **given}
 
@@ -86,7 +87,7 @@ async def test_a_new_row_is_answered_as_it_will_be_read(writer: Writer) -> None:
     assert stored.version == 1
     assert bytes(stored.body).decode() == (
         f'{{"id":"{stored.id}","name":"A product","sku":"SKU-1","description":null,"price":9.90,"stock":0,'
-        f'"status":"draft","categoryId":null,"releasedAt":"2026-11-20T12:00:00.123456Z",'
+        f'"status":"draft","categoryId":null,"releasedAt":"2026-11-20T12:00:00.123456Z","photoId":null,'
         f'"createdAt":"2026-11-20T12:00:00.123456Z","updatedAt":"2026-11-20T12:00:00.123456Z",'
         f'"createdBy":"{ACT.by}","updatedBy":"{ACT.by}","isDeleted":false,"deletedAt":null,"deletedBy":null,"version":1}}'
     )

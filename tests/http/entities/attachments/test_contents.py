@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from application.entities.attachments.contents import FileLink
 from tests.http.app import TestApp
 from tests.http.entities.attachments.desk import made, open_desk, png, uploaded, with_photo
 
@@ -152,6 +153,28 @@ async def test_a_link_serves_without_a_token_while_the_row_holds_the_file(desk: 
     assert (await desk.call("GET", changed)).status_code == 404
     await desk.call("PATCH", path, as_whom="acme", json={"photoId": None})
     assert (await desk.call("GET", target)).status_code == 404
+
+
+async def test_a_text_that_is_not_a_link_is_not_found(desk: TestApp) -> None:
+    path = await with_photo(desk)
+    link = (await desk.call("POST", f"{path}/photo/link", as_whom="acme", json={})).json()["data"]["url"]
+    token = link.rpartition("/")[2]
+    content = desk.services.file_contents.tickets.open("file", token, FileLink, desk.clock.now())
+    assert content is not None
+    of_another_kind = desk.services.file_contents.tickets.seal("code", content.content, content.until)
+    for wrong in ("x", "." * 9_000, token[::-1], token[:-1], of_another_kind, f"{token}%00"):
+        assert (await desk.call("GET", f"/files/{wrong}")).status_code == 404, wrong
+    assert (await desk.call("GET", f"/files/{token}?download=true")).status_code == 400
+
+
+async def test_a_link_ends_with_its_tenant(desk: TestApp) -> None:
+    path = await with_photo(desk)
+    url = (await desk.call("POST", f"{path}/photo/link", as_whom="acme", json={})).json()["data"]["url"]
+    tenants = (await desk.call("GET", "/api/tenants", as_whom="root")).json()["data"]["items"]
+    acme = next(each["id"] for each in tenants if each["identifier"] == "acme")
+    closed = await desk.call("PUT", f"/api/tenants/{acme}", as_whom="root", json={"isActive": False})
+    assert closed.status_code == 200, closed.text
+    assert (await desk.call("GET", url)).status_code == 404
 
 
 async def test_a_link_ends_after_five_minutes_and_with_its_row(desk: TestApp) -> None:

@@ -90,6 +90,37 @@ async def test_other_content_is_refused_by_the_type_that_was_found(desk: TestApp
     assert form.status_code == 415
 
 
+@pytest.mark.parametrize(
+    ("sent", "stored"),
+    [
+        ("../../x", "x"),
+        ("x" * 5_000 + ".png", "x" * 251 + ".png"),
+        ("\u202egnp.exe", "gnp.exe"),
+        ("CON", "_CON"),
+        ("", "file"),
+    ],
+)
+async def test_a_hostile_name_is_cleaned_and_sent_in_one_line(desk: TestApp, sent: str, stored: str) -> None:
+    file = (await send(desk, name=sent)).json()["data"]
+    assert file["name"] == stored
+    row = await made(desk, code="a", photoId=file["id"])
+    read = await desk.call("GET", f"/api/items/{row['id']}/photo", as_whom="acme")
+    assert (read.status_code, read.content) == (200, png())
+    assert "\n" not in read.headers["content-disposition"]
+
+
+@pytest.mark.parametrize("name", [b"a\r\nSet-Cookie: x", b"a\0.png", b"\xff.png"])
+async def test_names_that_break_the_form_are_refused_or_cleaned(desk: TestApp, name: bytes) -> None:
+    head = b'--x\r\nContent-Disposition: form-data; name="file"; filename="' + name + b'"\r\n\r\n'
+    kind = {"Content-Type": "multipart/form-data; boundary=x"}
+    body = head + png() + b"\r\n--x--\r\n"
+    answer = await desk.call("POST", "/api/files?purpose=items.photo", as_whom="acme", headers=kind, content=body)
+    assert answer.status_code in {201, 400}, answer.text
+    assert "set-cookie" not in answer.headers
+    if answer.status_code == 201:
+        assert answer.json()["data"]["name"].isprintable()
+
+
 async def test_purposes_of_guarded_fields_are_not_listed(desk: TestApp) -> None:
     await desk.make_role("acme", "Clerk", ["read:items", "update:items"])
     await desk.make_user("acme", "clerk@acme.example", ["Clerk"])

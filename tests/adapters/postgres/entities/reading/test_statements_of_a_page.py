@@ -69,6 +69,7 @@ def product(category: NewRow, number: int) -> dict[str, object]:
         "status": "draft",
         "category_id": category.id,
         "released_at": None,
+        "photo_id": None,
     }
 
 
@@ -129,7 +130,14 @@ async def crowded(
 ) -> PostgresDatabase:
     """A product with lists of 550 MiB on two ways: its reviews, and its category's products."""
     category, product, act = new_id(), new_id(), Act(by=None, at=NOW)
-    lamp = {"name": "Lamp", "price": Decimal(1), "stock": 0, "status": Status.DRAFT, "released_at": None}
+    lamp = {
+        "name": "Lamp",
+        "price": Decimal(1),
+        "stock": 0,
+        "status": Status.DRAFT,
+        "released_at": None,
+        "photo_id": None,
+    }
     review = {"product_id": product, "rating": 1, "author": "Ann", "text": None}
     async with postgres.transaction(HERE) as tx:
         await tx.records.add(registry["categories"], [NewRow(category, {"name": "Light", "description": None})], act)
