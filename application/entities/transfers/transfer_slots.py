@@ -77,8 +77,3 @@ class TransferSlots:
             raise RateLimited(RETRY_AFTER, self.refusals.of_tenant.format(of_a_tenant))
         if self._inside >= self.total:
             raise RateLimited(RETRY_AFTER, self.refusals.of_process)
-
-
-def upload_slots() -> TransferSlots:
-    """Return the slots for uploads of files."""
-    return TransferSlots(UPLOADS_AT_ONCE, UPLOADS_OF_A_USER, UPLOADS)

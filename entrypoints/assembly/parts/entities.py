@@ -22,7 +22,7 @@ from application.entities.transactions.operations import Operations
 from application.entities.transactions.upserts import Upserts
 from application.entities.transfers.exports import CallersExport, FileExport
 from application.entities.transfers.imports import FileImport
-from application.entities.transfers.transfer_slots import TransferSlots, upload_slots
+from application.entities.transfers.transfer_slots import UPLOADS, UPLOADS_AT_ONCE, UPLOADS_OF_A_USER, TransferSlots
 from application.entities.writing import RowWriter
 from application.ports.database import RowReads
 from application.ports.whole_database import Transaction
@@ -85,7 +85,7 @@ def _uploads(adapters: Adapters, settings: Settings) -> FileUploads:
         files.contents,
         adapters.clock,
         adapters.ids,
-        upload_slots(),
+        TransferSlots(UPLOADS_AT_ONCE, UPLOADS_OF_A_USER, UPLOADS),
         spool=files.spool,
         quota=settings.files_tenant_bytes or None,
         scan=files.scan,

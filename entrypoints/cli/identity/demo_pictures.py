@@ -41,7 +41,7 @@ class Drawing:
     def png(self, hue: float) -> bytes:
         """Return the file, with colours of one hue from 0 to 1."""
         shades = ((0.12, 0.97), (0.25, 0.86), (0.55, 0.72), (0.65, 0.45), (0.08, 1.0))
-        palette = bytes(round(255 * part) for one in shades for part in colorsys.hsv_to_rgb(hue, *one))
+        palette = bytes(round(255 * part) for shade in shades for part in colorsys.hsv_to_rgb(hue, *shade))
         head = struct.pack(">IIBBBBB", SIDE, SIDE, 8, 3, 0, 0, 0)
         pixels = zlib.compress(b"".join(b"\0" + row for row in self.rows), 9)
         chunks = ((b"IHDR", head), (b"PLTE", palette), (b"IDAT", pixels), (b"IEND", b""))

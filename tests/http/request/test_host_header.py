@@ -77,8 +77,8 @@ def test_the_host_of_links_is_that_of_the_setting_and_allowed() -> None:
     }
     made = http_settings(read_settings({**SETTINGS, **{f"TENANTRY_{name}": value for name, value in given.items()}}))
     assert (made.files_host, made.allowed_hosts) == ("files.example", ("api.example", "files.example"))
-    one = {"TENANTRY_BASE_URL": "https://api.example", "TENANTRY_FILES_BASE_URL": "https://api.example:8443"}
-    assert http_settings(read_settings({**SETTINGS, **one})).files_host == ""
+    same = {"TENANTRY_BASE_URL": "https://api.example", "TENANTRY_FILES_BASE_URL": "https://api.example:8443"}
+    assert http_settings(read_settings({**SETTINGS, **same})).files_host == ""
 
 
 @pytest.mark.parametrize("host", [b"files.example", b"Files.Example.", b"files.example:8443"])

@@ -45,8 +45,9 @@ LinkedAt = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 
 
 class FileLinkForm(Struct, forbid_unknown_fields=True):
-    """``size`` names a thumbnail. With ``download``, browsers save the file. With ``stream``, the service sends the
-    content itself, whatever ``FILES_DOWNLOADS`` says.
+    """Form of a link: ``size`` names a thumbnail. With ``download``, browsers save the file.
+
+    With ``stream``, the service sends the content itself, whatever ``FILES_DOWNLOADS`` says.
     """
 
     size: str | None = None

@@ -33,9 +33,8 @@ def product(sku: str, **given: object) -> Values:
         "status": Status.DRAFT,
         "category_id": None,
         "released_at": None,
-        "photo_id": None,
     }
-    return {**values, **given}
+    return {**values, "photo_id": None, **given}
 
 
 def category(name: str) -> Values:

@@ -16,6 +16,7 @@ async def desk() -> TestApp:
     return await open_desk()
 
 
+@pytest.mark.promise("GET /api/{entities}/{id}/photo")
 async def test_the_content_has_the_detected_type_and_safe_headers(desk: TestApp) -> None:
     path = await with_photo(desk)
     answer = await desk.call("GET", f"{path}/photo", as_whom="acme")
@@ -138,6 +139,7 @@ async def test_an_undeclared_size_is_refused(desk: TestApp) -> None:
     assert (answer.status_code, answer.json()["error"]["details"][0]["field"]) == (400, "size")
 
 
+@pytest.mark.promise("POST /api/{entities}/{id}/photo/link")
 async def test_a_link_serves_without_a_token_while_the_row_holds_the_file(desk: TestApp) -> None:
     path = await with_photo(desk)
     made_link = await desk.call("POST", f"{path}/photo/link", as_whom="acme", json={"download": True})

@@ -45,7 +45,7 @@ async def test_the_service_is_degraded_while_the_store_is_unavailable(desk: Test
 
 
 async def test_readiness_does_not_mention_files_without_a_field_for_them() -> None:
-    app = await open_test_app()
+    app = await open_test_app(entities=())
     assert (await app.call("GET", "/health/ready")).json() == {"status": "ready", "database": True, "redis": True}
 
 

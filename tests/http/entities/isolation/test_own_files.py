@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from domain.entities.attachments.marks import attachment, attachments
 from domain.entities.markers import entity, many, mine, ref, through
-from tests.http.app import ADMIN, TestApp, open_test_app
+from tests.http.app import ADMIN, Json, TestApp, open_test_app
 from tests.http.entities.attachments.desk import uploaded
 from tests.http.entities.isolation.isolation import ABSENT, told
 
@@ -56,7 +56,7 @@ class Jobs:
         return [("GET", path) for path in contents] + [("POST", f"{path}/link") for path in contents]
 
     async def ask(self, whom: str, row: str, file_id: str = "") -> list[httpx.Response]:
-        sent = {"GET": {}, "POST": {"json": {}}}
+        sent: dict[str, Json] = {"GET": {}, "POST": {"json": {}}}
         asked = self.paths(row, file_id)
         return [await self.app.call(method, path, as_whom=whom, **sent[method]) for method, path in asked]
 
@@ -143,7 +143,7 @@ async def test_a_bypass_of_the_tenant_is_audited(jobs: Jobs) -> None:
     tenant = next(each["id"] for each in tenants if each["identifier"] == "acme")
     headers = {"x-tenant-scope": tenant}
     for method, path in jobs.paths(jobs.row):
-        sent = {"json": {}} if method == "POST" else {}
+        sent: Json = {"json": {}} if method == "POST" else {}
         answer = await jobs.app.call(method, path, as_whom="root", headers=headers, **sent)
         assert answer.status_code == 200, answer.text
     query = "/api/audit-events?action.startsWith=tenant-scope.jobs"

@@ -73,7 +73,8 @@ export async function contentUrl(path: string, wanted: Wanted): Promise<string> 
   const key = `${path} ${JSON.stringify(wanted)}`;
   const known = links.get(key);
   if (known && known.until > Date.now()) return known.url;
-  const { data } = await call<{ url: string; expiresAt: string }>("POST", `${path}/link`, { json: { ...wanted, stream: true } });
+  const json = { ...wanted, stream: true };
+  const { data } = await call<{ url: string; expiresAt: string }>("POST", `${path}/link`, { json });
   const url = address(data.url.slice(data.url.lastIndexOf("/files/"))).href;
   links.set(key, { url, until: Date.parse(data.expiresAt) - SPARE });
   return url;
