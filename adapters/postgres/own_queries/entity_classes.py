@@ -20,9 +20,10 @@ def entity_classes(registry: Registry, tables: sa.MetaData) -> Mapping[str, type
     # A base per call: two registries of a process may both have a class called Book.
     base = type("EntityBase", (CommonTableAttributes, AsyncAttrs, DeclarativeBase), {"metadata": tables})
     classes: dict[str, type[Any]] = {}
-    for model in registry:
+    # Relations lead to internal entities too, such as the files of rows.
+    for model in (*registry, *registry.internal.values()):
         classes[model.plural] = _entity_class(base, model, registry, classes)
-    return classes
+    return {plural: classes[plural] for plural in registry.models}
 
 
 def _entity_class(

@@ -19,6 +19,7 @@ from application.entities.transactions.upserts import keys_for
 from application.ports.database import RowReads
 from application.ports.entities.records import Act, NewRow
 from application.ports.whole_database import Transaction, WholeDatabase
+from domain.entities.attachments.files import purpose_of
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.builtin_entities import BUILTIN_ENTITIES
 from domain.entities.catalogue import ENTITIES
@@ -32,6 +33,7 @@ from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
 from tests.builders import ensure_keys
 from tests.http.app import ADMIN, SETTINGS, Json, TestApp, client_of
+from tests.http.entities.attachments.desk import png
 from tests.http.served import Served, served_by
 
 ABSENT = "01900000-0000-7000-8000-000000000000"
@@ -84,13 +86,23 @@ class Ground:
             found: str = answer.json()["data"]["items"][0]["id"]
             return found
         values = {field.name: await self.value(field) for field in model.declared}
+        act = ACT
+        for declared in model.attachments:
+            act, values[declared.name] = await self.upload(purpose_of(model, declared))
         row = NewRow(Uuid7Ids().new(), values)
         async with self.database.transaction(OneTenant(self.tenant_id)) as tx:
-            await tx.records.add(model, [row], ACT)
+            await tx.records.add(model, [row], act)
         return str(row.id)
 
+    async def upload(self, purpose: str) -> tuple[Act, UUID]:
+        """Return a temporary file, and who may attach it."""
+        files = {"file": ("photo.png", png())}
+        answer = await self.app.call("POST", f"/api/files?purpose={purpose}", as_whom="acme", files=files)
+        me = await self.app.call("GET", "/api/auth/me", as_whom="acme")
+        return Act(by=UUID(me.json()["data"]["id"]), at=self.app.clock.now()), UUID(answer.json()["data"]["id"])
+
     async def value(self, field: FieldModel) -> object:
-        if field.reference is not None:
+        if field.reference is not None and field.attachment is None:
             return UUID(await self.row(self.registry[field.reference.target]))
         if not field.required:
             return field.default
@@ -102,7 +114,9 @@ class Ground:
         """What would be taken in ``acme``: it refers to rows there."""
         made = self.schemas.example(model.create_form) or {}
         for declared in model.declared:
-            if declared.reference is not None:
+            if declared.attachment is not None:
+                made.pop(declared.wire, None)
+            elif declared.reference is not None:
                 made[declared.wire] = str(await self.row(self.registry[declared.reference.target]))
         return made
 
@@ -134,7 +148,7 @@ class Ground:
         if method in ("PUT", "PATCH"):
             return {"level": "read"} if "/shares/" in path else {}
         if method == "POST" and "{id}" in path:
-            return None if path.endswith("/restore") else {"ids": [self.far]}
+            return None if path.endswith("/restore") else {} if path.endswith("/link") else {"ids": [self.far]}
         return body if method == "POST" else None
 
 
