@@ -144,6 +144,21 @@ class Throttle:
         if (refusal := (await self.admit([], caller, [])).refusal) is not None:
             raise refusal
 
+    async def alive(self, issued: Sequence[Mapping[str, int]]) -> list[bool]:
+        """Return for each token, given as its versions at issue, whether it is valid; count nothing.
+
+        Raises ServiceUnavailable.
+        """
+        known = await self.admissions.alive(issued)
+        versions = known.versions
+        if unknown := {subject for each in issued for subject in each if subject not in versions}:
+            versions = {**versions, **await self._read_versions(tuple(unknown), known.ticket)}
+        return [all(versions.get(subject, 0) <= version for subject, version in each.items()) for each in issued]
+
+    async def versions(self, subjects: Sequence[str]) -> Mapping[str, int]:
+        """Return the present versions, as the database has them. Raises ServiceUnavailable."""
+        return await self._read_versions(subjects, None)
+
     async def admit_about(
         self, about: AboutAccount, caller: Caller | None, instead: Sequence[Hit], renewal: Renewal | None = None
     ) -> Admitted:
@@ -203,10 +218,13 @@ class Throttle:
     async def _versions(self, admission: Admission, subjects: Sequence[str]) -> Mapping[str, int]:
         if admission.token_versions is not None:
             return admission.token_versions
+        return await self._read_versions(subjects, admission.ticket)
+
+    async def _read_versions(self, subjects: Sequence[str], ticket: str | None) -> Mapping[str, int]:
         self.counts.fallbacks += 1
         async with self.database.read_only(EveryTenant()) as read:
             versions = await read.token_versions.of(subjects)
         # The ticket prevents storing an answer older than a lost memory or a change.
-        if admission.ticket is not None:
-            await self.admissions.remember(versions, admission.ticket)
+        if ticket is not None:
+            await self.admissions.remember(versions, ticket)
         return versions

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 
 from application.ports.runtime import Clock
-from application.ports.shared_memory import Admission, PresentedToken
+from application.ports.shared_memory import Admission, KnownVersions, PresentedToken
 from domain.errors import Error, SerializationConflict, ServiceUnavailable
 from domain.limits import MICROSECOND, CountedHit, Hit, Limit, Verdict, verdict_of
 
@@ -56,6 +56,12 @@ class MemoryAdmissions:
         is_dead = any(self._has_risen(subject, count) for subject, count in presented.issued.items())
         verdicts = self._verdicts(presented.instead if is_dead else hits)
         return Admission(verdicts, *self._versions(tuple(presented.issued)), is_dead)
+
+    async def alive(self, issued: Sequence[Mapping[str, int]]) -> KnownVersions:
+        values = {subject: self._values.get(subject) for versions in issued for subject in versions}
+        is_pending = any(isinstance(value, _Pending) for value in values.values())
+        known = {subject: value for subject, value in values.items() if isinstance(value, int)}
+        return KnownVersions(known, None if is_pending else self._epoch)
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
         for hit in counted:

@@ -61,6 +61,7 @@ class ProcessGauges:
         self._left_out = Gauge(
             "tenantry_replicas_left_out", "Read replicas that are away or too far behind to be read from.", **slowest
         )
+        self._streams = Gauge("tenantry_changes_streams", "Open streams of changes.", **together)
         self._told = (0, 0, 0)
         self._workers.set(1)
 
@@ -76,6 +77,7 @@ class ProcessGauges:
         self._most_hashes.set(hashes.most_waiting)
         self._replica_lag.set(load.replicas.lag)
         self._left_out.set(load.replicas.left_out)
+        self._streams.set(load.streams)
         if lag is not None:
             self._lag.set(lag)
         self._count(hashes.refused, load.limits_refused, load.revocation_fallbacks)

@@ -3,14 +3,18 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from itertools import islice
 from typing import Any
 
 from adapters.redis.lease import Lease
 from adapters.redis.shared_pipeline import Away
 from adapters.redis.spread_admissions import SpreadAdmissions
-from application.ports.shared_memory import Admission, Admissions, PresentedToken
+from application.ports.shared_memory import Admission, Admissions, KnownVersions, PresentedToken
 from domain.errors import Error, SerializationConflict, ServiceUnavailable
 from domain.limits import CountedHit, Hit, Verdict, verdict_of
+
+AT_ONCE = 500
+"""Maximum subjects of a command, so that it does not delay other commands."""
 
 AGAIN_AFTER = 0.05
 """Seconds before a new version is sent again after Redis did not accept it."""
@@ -66,6 +70,25 @@ class RedisAdmissions:
             hits = presented.instead
         verdicts = await self._bounded(hits, _verdicts(hits, counted, now))
         return Admission(verdicts, *_certain_versions(presented.issued, values), bool(is_dead))
+
+    async def alive(self, issued: Sequence[Mapping[str, int]]) -> KnownVersions:
+        lowest: dict[str, int] = {}
+        for subject, version in (each for versions in issued for each in versions.items()):
+            lowest[subject] = min(version, lowest.get(subject, version))
+        named = iter(lowest.items())
+        asked = [PresentedToken(dict(islice(named, AT_ONCE)), ()) for _ in range(0, len(lowest), AT_ONCE)]
+        try:
+            # The pipeline sends all commands in one round trip.
+            answers = await asyncio.gather(*(self._pipeline.call(self._commands.admit((), token)) for token in asked))
+        except Away:
+            return KnownVersions({})
+        known: dict[str, int] = {}
+        tickets = list[str]()
+        for token, (_, _, values, _) in zip(asked, answers, strict=True):
+            versions, ticket = _certain_versions(token.issued, values)
+            known |= versions or {}
+            tickets += [] if ticket is None else [ticket]
+        return KnownVersions(known, next(iter(tickets), None))
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
         """Undo the counted hits and count the others, in one round trip."""

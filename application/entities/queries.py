@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from domain.entities.changes.asking import Asked, read_entity_feed
+from domain.entities.changes.asking import PAGING, Asked, read_entity_feed
 from domain.entities.declaration import NOTHING_HIDDEN, EntityModel, Hidden, Registry
 from domain.entities.query.query import Condition, Parameters, Query, View, entities_read, of_caller
 from domain.entities.query.read_query import read_export, read_history, read_query, read_view
@@ -37,8 +37,10 @@ class EntityQueries:
     def history(self, caller: Caller, parameters: Parameters) -> Query:
         return self._read(read_history, caller, parameters)
 
-    def feed(self, caller: Caller, parameters: Parameters) -> tuple[Asked, tuple[Condition, ...]]:
-        asked, where = read_entity_feed(self.model, self.registry, self._hidden_from(caller), parameters)
+    def feed(
+        self, caller: Caller, parameters: Parameters, paging: Sequence[str] = PAGING
+    ) -> tuple[Asked, tuple[Condition, ...]]:
+        asked, where = read_entity_feed(self.model, self.registry, self._hidden_from(caller), parameters, paging)
         return asked, of_caller(Query(where=where, sort=()), caller.user_id).where
 
     def _read(self, reader: QueryReader, caller: Caller, parameters: Parameters) -> Query:

@@ -42,6 +42,8 @@ class Monitoring:
     clock: Clock
     loads: Loads
     counts: ThrottleCounts
+    streams: Callable[[], int]
+    """Returns the number of open streams of changes."""
     patience: timedelta = PATIENCE
     has_feeds: bool = False
     files: Callable[[], FileLoad] = FileLoad
@@ -53,6 +55,7 @@ class Monitoring:
             replicas=self.loads.replicas(),
             limits_refused=self.counts.refused,
             revocation_fallbacks=self.counts.fallbacks,
+            streams=self.streams(),
             files=self.files(),
         )
 

@@ -19,6 +19,8 @@ class ProcessLoad(Struct, frozen=True, kw_only=True):
     replicas: ReplicaLoad
     limits_refused: int
     revocation_fallbacks: int
+    streams: int
+    """Open streams of changes."""
     files: FileLoad = FileLoad()
 
 

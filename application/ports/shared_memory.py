@@ -1,6 +1,6 @@
-"""Memory shared by all processes: limits, cached values, and the copy of the token versions."""
+"""Memory shared by all processes: limits, cached values, the copy of the token versions, and signals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import Protocol
@@ -111,6 +111,13 @@ class Admission(Struct, frozen=True):
     counted_instead: bool = False
 
 
+class KnownVersions(Struct, frozen=True):
+    """Versions that are certain, by subject; ``ticket`` is for ``remember``, None while a change is pending."""
+
+    versions: Mapping[str, int]
+    ticket: str | None = None
+
+
 class Admissions(Protocol):
     """Rate limits with a sliding window, exact to the request; a refused request counts against none of its limits.
 
@@ -120,6 +127,14 @@ class Admissions(Protocol):
 
     async def admit(self, hits: Sequence[Hit], presented: PresentedToken | None) -> Admission:
         """Count ``hits``, or ``instead`` for a dead token, unless one is refused; verdicts retain their order."""
+        ...
+
+    async def alive(self, issued: Sequence[Mapping[str, int]]) -> KnownVersions:
+        """Return the certain versions of the subjects of many tokens, given as their versions at issue; count nothing.
+
+        The caller MUST read a missing subject from the database. A version may be reported as the lowest at issue if no
+        token is behind it.
+        """
         ...
 
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
@@ -132,4 +147,23 @@ class Admissions(Protocol):
 
     async def is_shared(self) -> bool:
         """Return whether the shared memory answers now, for readiness."""
+        ...
+
+
+class Wakes(Protocol):
+    """Signals to all processes that the log of changes has new entries. A signal may be lost; no method raises."""
+
+    async def publish(self, tenants: Collection[UUID | None]) -> None:
+        """Signal new entries of these tenants; None is for the rows that all tenants share."""
+        ...
+
+    async def next(self) -> Collection[UUID | None] | None:
+        """Wait for the next signal and return its tenants. The process MUST have one caller at a time.
+
+        Returns None after a time, or without the shared memory: then any tenant may have new entries.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Stop receiving signals; a later ``next`` receives again."""
         ...

@@ -6,7 +6,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontext
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 
 from adapters.argon2 import Argon2Passwords, Cost
 from adapters.breaches import AskedBreaches
@@ -39,6 +38,7 @@ from adapters.redis.admissions import RedisAdmissions
 from adapters.redis.cache import RedisCache
 from adapters.redis.client import redis_client
 from adapters.redis.commands import Commands
+from adapters.redis.entities.wakes import RedisWakes
 from adapters.redis.last_writes import RedisLastWrites
 from adapters.redis.lease import Lease
 from adapters.redis.shared_pipeline import SharedPipeline
@@ -59,7 +59,7 @@ from application.ports.load import Loads, PoolLoad
 from application.ports.mail_delivery import Mailer
 from application.ports.outgoing import OutgoingRequests
 from application.ports.runtime import BreachedPasswords, Clock, Ids, Passwords
-from application.ports.shared_memory import Admissions, Cache, Revocations
+from application.ports.shared_memory import Admissions, Cache, Revocations, Wakes
 from application.ports.upkeep import Upkeep
 from application.ports.whole_database import Transaction, WholeDatabase
 from domain.entities.declaration import Registry
@@ -117,6 +117,7 @@ class Adapters:
     second_factors: SecondFactorAdapters
     webhooks: WebhookAdapters
     cache: Cache
+    wakes: Wakes
     sheets: Sheets
     files: FileAdapters
     dns: DnsRecords = field(default_factory=DnspythonRecords)  # asks the servers of the machine, whatever the settings
@@ -133,9 +134,8 @@ class Adapters:
 def production_adapters(settings: Settings, registry: Registry) -> Adapters:
     """Return PostgreSQL and Redis adapters according to the settings. ``life`` opens their connections."""
     clock, ids, outgoing = SystemClock(), Uuid7Ids(), CheckedRequests(settings.webhook_networks)
-    database, replicas = _databases(settings, registry, ids)
-    commands, pipeline = _shared_memory(settings)
-    pending_versions = PostgresPendingVersions(database.url, database.pooler)
+    database, replicas, pending_versions = _databases(settings, registry, ids)
+    commands, pipeline, wakes = _shared_memory(settings)
     admissions = _admissions(settings, Lease(pipeline, pending_versions, commands=commands), clock)
     passwords, keyring, social = _passwords(settings), _keyring(settings), social_providers(settings, clock)
 
@@ -169,6 +169,7 @@ def production_adapters(settings: Settings, registry: Registry) -> Adapters:
         second_factors=_second_factors(settings),
         webhooks=_webhooks(settings, outgoing),
         cache=RedisCache(pipeline, prefix=settings.redis_prefix),
+        wakes=wakes,
         sheets=ProcessSheets(),
         files=file_adapters(settings, file_store(settings), settings.data_dir / "tmp"),
         mailer=mailer_of(settings),
@@ -211,10 +212,10 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
     from adapters.memory.mail import MemoryMailer
     from adapters.memory.outgoing import MemoryRequests
     from adapters.memory.upkeep import MemoryUpkeep
+    from adapters.memory.wakes import MemoryWakes
 
     clock, ids = MovableClock(), CountingIds()
-    database = MemoryDatabase(registry, ids)
-    admissions, keyring = MemoryAdmissions(clock), _keyring(settings)
+    database, admissions, keyring = MemoryDatabase(registry, ids), MemoryAdmissions(clock), _keyring(settings)
     passwords = Argon2Passwords(Cost(memory_kib=8, passes=1), cores=1)
     redirecting = [name for name, given in settings.social.items() if given.client_secret]
     return Adapters(
@@ -234,6 +235,7 @@ def memory_adapters(settings: Settings, registry: Registry) -> Adapters:
         second_factors=_second_factors(settings),
         webhooks=_webhooks(settings, MemoryRequests()),
         cache=MemoryCache(clock),
+        wakes=MemoryWakes(),
         sheets=ProcessSheets(),
         files=file_adapters(settings, MemoryFileStore()),
         dns=MemoryDnsRecords(),
@@ -272,18 +274,23 @@ def lifetimes(settings: Settings) -> Lifetimes:
     )
 
 
-def _databases(settings: Settings, registry: Registry, ids: Ids) -> tuple[PostgresDatabase, ReplicaReads]:
+def _databases(
+    settings: Settings, registry: Registry, ids: Ids
+) -> tuple[PostgresDatabase, ReplicaReads, PostgresPendingVersions]:
     url, connections = _database_url(settings), settings.database_connections
     pooler: Route = "citus" if settings.database_kind == "citus" else settings.database_pooler
-    database = PostgresDatabase(url, registry, ids, connections, migrations=_folders(settings), pooler=pooler)
-    return database, replica_reads(database, [url.reveal() for url in settings.database_replica_urls])
+    folders = (VERSIONS, *migration_folders(settings.entities))
+    database = PostgresDatabase(url, registry, ids, connections, migrations=folders, pooler=pooler)
+    replicas = replica_reads(database, [url.reveal() for url in settings.database_replica_urls])
+    return database, replicas, PostgresPendingVersions(database.url, database.pooler)
 
 
-def _shared_memory(settings: Settings) -> tuple[Commands, SharedPipeline]:
+def _shared_memory(settings: Settings) -> tuple[Commands, SharedPipeline, RedisWakes]:
     assert settings.redis_url is not None
     url = settings.redis_url.reveal()
     commands = Commands(settings.redis_prefix, spread=read_address(url).kind == "cluster")
-    return commands, _pipeline()(redis_client(url), look_up=commands.look())
+    pipeline = _pipeline()(redis_client(url), look_up=commands.look())
+    return commands, pipeline, RedisWakes(pipeline, partial(redis_client, url), prefix=settings.redis_prefix)
 
 
 def _admissions(settings: Settings, lease: Lease, clock: SystemClock) -> RedisAdmissions:
@@ -302,10 +309,6 @@ def _pipeline() -> type[SharedPipeline]:
 
 def _freshness(settings: Settings, pipeline: SharedPipeline, replicas: ReplicaReads) -> Freshness | None:
     return Freshness(RedisLastWrites(pipeline, prefix=settings.redis_prefix), replicas) if replicas.replicas else None
-
-
-def _folders(settings: Settings) -> tuple[Path, ...]:
-    return (VERSIONS, *migration_folders(settings.entities))
 
 
 def _breaches(settings: Settings) -> BreachedPasswords | None:

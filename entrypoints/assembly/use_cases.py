@@ -45,6 +45,7 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         adapters.admissions, adapters.database, enforced=settings.rate_limits == "on"
     )
     shared = share(adapters, settings)
+    entities = assemble_entities(adapters, settings, reads, throttle)
     return Services(
         **vars(assemble_account(adapters, settings, shared)),
         **vars(assemble_login(adapters, settings, shared)),
@@ -54,9 +55,9 @@ def assemble(adapters: Adapters, settings: Settings) -> Services:
         **vars(assemble_administration(adapters, settings, shared)),
         **vars(assemble_joining(adapters, settings, shared)),
         **vars(assemble_service_accounts(adapters, settings)),
-        **vars(assemble_entities(adapters, settings, reads, throttle)),
+        **vars(entities),
         **vars(assemble_webhooks(adapters, settings)),
-        **vars(assemble_operations(adapters, settings, shared, throttle)),
+        **vars(assemble_operations(adapters, settings, shared, throttle, entities.streams)),
         throttle=throttle,
         registry=adapters.registry,
         database=adapters.database,

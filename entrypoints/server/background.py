@@ -17,6 +17,7 @@ from application.operations.signing_keys import RELOADED_EVERY, KeyRotation
 from application.tasks import beside
 from domain.errors import ServiceUnavailable
 from entrypoints.assembly.use_cases import Services
+from entrypoints.server.ending_streams import ended_by_signals
 from entrypoints.server.housekeeping import keep_clean
 
 log = logging.getLogger(__name__)
@@ -91,8 +92,9 @@ async def background(services: Services) -> AsyncIterator[None]:
         *_following_changes(services),
     )
     try:
-        async with beside(*work):
-            yield
+        with ended_by_signals(services.streams.end_all):
+            async with beside(*work):
+                yield
     finally:
         await services.deliverer.stop()
         # Store the last uses of API keys, because the end of the process would lose them.

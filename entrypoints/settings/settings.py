@@ -53,8 +53,7 @@ from entrypoints.settings.variables import (
 
 PREFIX = "TENANTRY_"
 PROVIDERS = ("google", "microsoft", "github", "facebook")
-NEED_SECRET = ("github", "facebook")
-"""Providers that need our client secret for token checks."""
+NEED_SECRET = ("github", "facebook")  # providers that need our client secret for token checks
 
 
 class SocialProvider(Struct, frozen=True, kw_only=True):
@@ -110,6 +109,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     audit_retention_days: Annotated[int, number(0, 36_500)] = 0
     history_retention_days: Annotated[int, number(0, 36_500)] = 0
     changes_days: Annotated[int, number(1, 90)] = 7
+    changes_streams: Annotated[int, number(1, 100_000)] = 1_000
     files_url: Annotated[str, FILES_URL] = ""
     files_key_id: Annotated[str | None, TEXT] = None
     files_secret: Annotated[Secret | None, FILES_SECRET] = None

@@ -1,6 +1,6 @@
 """Handler that exports an entity's rows as a file."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 from litestar import Response, get
@@ -13,7 +13,6 @@ from adapters.http.request.export import Export
 from adapters.http.request.quality_values import weights
 from adapters.http.request.rules import Parameter
 from adapters.http.request.strict_request import StrictRequest
-from application.entities.changes.following import Following
 from application.entities.transfers.exports import CallersExport
 from domain.entities.query.values import read_flags
 from domain.entities.sheets import FILE_FORMS
@@ -44,7 +43,10 @@ class FileOperation(Operation):
         return described
 
 
-def export_handler(entity: ServedEntity, exporting: CallersExport, following: Following) -> HTTPRouteHandler:
+def export_handler(
+    entity: ServedEntity, exporting: CallersExport, cursor_in: Callable[[OneTenant], Awaitable[str]]
+) -> HTTPRouteHandler:
+    """``cursor_in`` returns the cursor of the feed at the moment."""
     model, queries = entity.model, entity.queries
 
     async def export(request: StrictRequest) -> Response[Any]:
@@ -56,7 +58,7 @@ def export_handler(entity: ServedEntity, exporting: CallersExport, following: Fo
         # Read the cursor before the rows: a change in between arrives twice instead of never.
         cursor = {}
         if form == "json" and model.declaration.changes and isinstance(scope, OneTenant):
-            cursor["x-changes-cursor"] = await following.cursor(scope)
+            cursor["x-changes-cursor"] = await cursor_in(scope)
         pieces = exporting.pieces(request.caller, scope, model, query, form)
         headers = {
             "content-disposition": f'attachment; filename="{model.plural}-{request.at:%Y-%m-%d}.{form}"',

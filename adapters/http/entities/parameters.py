@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from adapters.http.entities.changes.feed_parameters import FEED_PAGING
+from adapters.http.entities.changes.feed_parameters import FEED_PAGING, STREAM_START
 from adapters.http.entities.served_entity import DescribedParameters
 from adapters.http.request.rules import Parameter
 from domain.entities.declaration import EntityModel, Hidden, Registry
@@ -53,6 +53,7 @@ def described_parameters(model: EntityModel, registry: Registry) -> DescribedPar
         history=described(history_parameters_of),
         summary=described(summary_parameters_of, *filters),
         changes=described(feed_parameters_of, *FEED_PAGING),
+        stream=described(feed_parameters_of, *STREAM_START),
     )
 
 

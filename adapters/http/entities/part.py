@@ -7,6 +7,7 @@ from application.entities.attachments.contents import FileContents
 from application.entities.attachments.uploads import FileUploads
 from application.entities.batches import Batches
 from application.entities.changes.following import Following
+from application.entities.changes.streams.streams import Streams
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
 from application.entities.descriptions import Descriptions
@@ -28,6 +29,7 @@ class EntityUseCases:
     upserts: Upserts
     histories: Histories
     following: Following
+    streams: Streams
     sharing: Sharing
     file_uploads: FileUploads
     file_contents: FileContents

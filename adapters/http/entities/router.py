@@ -7,7 +7,7 @@ from adapters.http.docs.descriptions import descriptions_router
 from adapters.http.entities.attachments.contents import content_handlers, linked_handler
 from adapters.http.entities.attachments.files import files_router
 from adapters.http.entities.batches import batch_handlers
-from adapters.http.entities.changes.feeds import changes_router, entity_changes_handler
+from adapters.http.entities.changes.router import changes_router, entity_change_handlers
 from adapters.http.entities.exports import export_handler
 from adapters.http.entities.histories import history_handler
 from adapters.http.entities.imports import import_handler
@@ -28,6 +28,7 @@ from application.entities.queries import EntityQueries
 from application.entities.transactions.upserts import keys_for
 from domain.entities.bodies import EVERY_FIELD
 from domain.entities.declaration import EntityModel, Registry
+from domain.scope import OneTenant
 
 
 def entity_routers(services: UseCases) -> list[Router]:
@@ -38,7 +39,7 @@ def entity_routers(services: UseCases) -> list[Router]:
         *([files_router(services.file_uploads, services.registry)] if _has_files(services.registry) else []),
         webhooks_router(services),
         *(_router(services, model) for model in services.registry),
-        changes_router(services.following, services.registry),
+        changes_router(services),
     ]
 
 
@@ -58,6 +59,10 @@ def _router(services: UseCases, model: EntityModel) -> Router:
         fields=GuardedFields(model, services.registry),
         parameters=described_parameters(model, services.registry),
     )
+
+    async def cursor_in(scope: OneTenant) -> str:
+        return await services.following.cursor(scope)
+
     return FreshRouter(
         f"/api/{model.plural}",
         route_handlers=[
@@ -67,10 +72,10 @@ def _router(services: UseCases, model: EntityModel) -> Router:
             *content_handlers(entity, services.file_contents),
             *([upsert_handler(entity, services.upserts)] if _has_upserts(model) else []),
             *([history_handler(entity, services.histories)] if model.declaration.history else []),
-            *([entity_changes_handler(entity, services.following)] if model.declaration.changes else []),
+            *(entity_change_handlers(entity, services) if model.declaration.changes else []),
             *(share_handlers(entity, services.sharing) if model.declaration.shared else []),
             summary_handler(entity, services.summarizing),
-            export_handler(entity, services.exporting, services.following),
+            export_handler(entity, services.exporting, cursor_in),
             *([import_handler(entity, services.importing)] if model.declaration.writable else []),
         ],
         tags=[model.plural],

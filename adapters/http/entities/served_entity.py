@@ -18,7 +18,8 @@ Describe = Callable[[], tuple[Parameter, ...]]
 
 @dataclass(frozen=True, kw_only=True)
 class DescribedParameters:
-    """OpenAPI descriptions of the query parameters of a list, a read, an export, a history, a summary and a feed."""
+    """OpenAPI descriptions of the query parameters of a list, a read, an export, a history, a summary, a
+    feed and its stream."""
 
     page: Describe
     view: Describe
@@ -26,6 +27,7 @@ class DescribedParameters:
     history: Describe
     summary: Describe
     changes: Describe
+    stream: Describe
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """Entries as one reader sees them, with one statement for each rule on other rows and batch."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 import msgspec
@@ -28,26 +28,43 @@ from domain.scope import OneTenant
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The entries of one batch of a reader with this scope."""
+    """The entries of one batch of a reader with this scope.
 
-    read: ChangesTransaction
+    ``read`` may be None if no entry needs rows.
+    """
+
     scope: OneTenant
     registry: Registry
     interests: Mapping[str, Interest]
+    read: ChangesTransaction | None = None
 
     async def seen(self, entries: Sequence[LogEntry]) -> list[SeenChange | None]:
         """Return what the reader sees of each entry."""
         found: dict[int, SeenChange | None] = {}
-        by_entity: dict[str, list[LogEntry]] = {}
-        for entry in entries:
-            by_entity.setdefault(entry.entity, []).append(entry)
-        for plural, of_entity in by_entity.items():
-            interest = self.interests[plural]
+        by_entity: dict[str, list[tuple[int, LogEntry]]] = {}
+        for place, entry in enumerate(entries):
+            by_entity.setdefault(entry.entity, []).append((place, entry))
+        for plural, numbered in by_entity.items():
+            interest, of_entity = self.interests[plural], [entry for _, entry in numbered]
             states = await self._states(interest, of_entity)
             own = await self._own_keys(interest, of_entity, states)
-            for entry, state in zip(of_entity, states, strict=True):
-                found[entry.position] = await self._seen(interest, entry, state, own)
-        return [found[entry.position] for entry in entries]
+            for (place, entry), state in zip(numbered, states, strict=True):
+                found[place] = await self._seen(interest, entry, state, own)
+        return [found[place] for place in range(len(entries))]
+
+    def needs_rows(self, entry: LogEntry) -> bool:
+        """Return whether the event depends on rows in the database, and not only on the entry."""
+        interest = self.interests[entry.entity]
+        model = interest.model
+        if interest.own_of is not None and (entry.data is None or has_rules_on_rows(model)):
+            return True
+        limits = limits_in(self.scope)
+        return any(limits.hide(self.registry[field.target or ""]) for field in model.links)
+
+    @property
+    def _rows(self) -> ChangesTransaction:
+        assert self.read is not None, "an entry needs rows"
+        return self.read
 
     async def _states(self, interest: Interest, entries: Sequence[LogEntry]) -> list[tuple[Members, Members]]:
         """Return the row after each change, and the members that differ before it."""
@@ -58,7 +75,7 @@ class Evaluation:
             target = self.registry[field.target or ""]
             if limits.hide(target):
                 ids = {each for state in states for members in state for each in _ids(field, members)}
-                seen = await self.read.changes.own_among(target, ids)
+                seen = await self._rows.changes.own_among(target, ids)
                 states = [(_only(field, after, seen), _only(field, was, seen)) for after, was in states]
         return states
 
@@ -77,7 +94,7 @@ class Evaluation:
                 }
                 keys[field.name] = {*keys.get(field.name, ()), *await self._through(rule, model, given)}
         if model.declaration.shared:
-            keys["id"] = await self.read.changes.shared_among(model, {entry.row_id for entry in entries})
+            keys["id"] = await self._rows.changes.shared_among(model, {entry.row_id for entry in entries})
         return keys
 
     async def _seen(
@@ -121,11 +138,23 @@ class Evaluation:
         return SeenChange(entry.action, (), None, truncated=entry.action not in WITHOUT_ROW)
 
     async def _through(self, rule: Through, model: EntityModel, given: Iterable[object]) -> Collection[UUID]:
-        return await self.read.changes.own_through(model, rule, {key for key in given if isinstance(key, UUID)})
+        return await self._rows.changes.own_through(model, rule, {key for key in given if isinstance(key, UUID)})
 
     async def _row(self, model: EntityModel, row_id: UUID) -> Raw | None:
-        stored = await self.read.records.get(model, row_id, WHOLE)
+        stored = await self._rows.records.get(model, row_id, WHOLE)
         return None if stored is None else stored.body
+
+
+async def evaluated(
+    read: ChangesTransaction, evaluation: Evaluation, entries: Sequence[LogEntry]
+) -> list[SeenChange | None]:
+    """Return what the reader sees of each entry, with the rows that rules need."""
+    return await replace(evaluation, read=read).seen(entries)
+
+
+def has_rules_on_rows(model: EntityModel) -> bool:
+    """Return whether rules on other rows, or shares, decide which rows are a reader's own."""
+    return model.declaration.shared or any(isinstance(rule, Through) for rule in model.declaration.own)
 
 
 def _ids(field: FieldModel, members: Members) -> Iterable[UUID]:

@@ -3,7 +3,7 @@
 A tenant has its stream, and the rows that all tenants share have another one. Positions are 1, 2, 3, … in each.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Literal, Protocol
 from uuid import UUID
@@ -103,10 +103,10 @@ class ChangeQueue(Protocol):
         """Return the time of the change that waits longest, None if no entry waits."""
         ...
 
-    async def sequence(self, most: int) -> int:
-        """Give positions to at most ``most`` entries in a transaction, and return their number.
+    async def sequence(self, most: int) -> Mapping[UUID | None, int]:
+        """Give positions to at most ``most`` entries in a transaction, and return their numbers by tenant.
 
-        Returns 0 at once while another transaction does so.
+        Returns nothing at once while another transaction does so. None is the tenant of shared rows.
         """
         ...
 

@@ -1,5 +1,6 @@
 """Parameters of the feed: a cursor, the entities, filters, the size of a page and the time to wait."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -15,7 +16,8 @@ from domain.errors import FieldError, ValidationError, unknown_name
 
 MOST_ITEMS, USUAL_ITEMS, LONGEST_WAIT = 1_000, 100, 25
 PAGING = ("after", "limit", "wait")
-OF_ALL = (*PAGING, "entities")
+RESUMING = ("after",)
+"""Parameters of a stream, which has no pages."""
 
 
 class Asked(Struct, frozen=True, kw_only=True):
@@ -27,25 +29,28 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 def read_entity_feed(
-    model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters
+    model: EntityModel, registry: Registry, hidden: Hidden, parameters: Parameters, paging: Sequence[str] = PAGING
 ) -> tuple[Asked, tuple[Condition, ...]]:
     """Read the parameters of one entity's feed. Raises ValidationError, and BadRequest for an invalid cursor."""
-    reader = _FeedReader(Vocabulary(registry, model, hidden), parameters, PAGING)
+    reader = _FeedReader(Vocabulary(registry, model, hidden), parameters, tuple(paging))
     where, limit, wait = reader.own_conditions(), reader.limit(), reader.wait()
     reader.ensure_right()
     return Asked(after=reader.after(), limit=limit, wait=wait), where
 
 
-def read_feed(registry: Registry, parameters: Parameters) -> tuple[Asked, tuple[str, ...] | None]:
+def read_feed(
+    registry: Registry, parameters: Parameters, paging: Sequence[str] = PAGING
+) -> tuple[Asked, tuple[str, ...] | None]:
     """Read the parameters of the feed of all entities; also the plurals that ``entities`` names, None without it.
 
     Raises ValidationError, and BadRequest for an invalid cursor.
     """
     given: dict[str, str] = {}
     wrong: list[FieldError] = []
+    known = (*paging, "entities")
     for name, text in parameters:
-        if name not in OF_ALL:
-            wrong.append(FieldError(name, unknown_name(name, OF_ALL)))
+        if name not in known:
+            wrong.append(FieldError(name, unknown_name(name, known)))
         elif name in given:
             wrong.append(FieldError(name, "is given twice; several values go into one, between commas"))
         given[name] = text
@@ -60,9 +65,9 @@ def read_feed(registry: Registry, parameters: Parameters) -> tuple[Asked, tuple[
     feeds = [model.plural for model in registry if model.declaration.changes]
     feeds += IDENTITY_ENTITIES if feeds else ()
     if unknown := [name for name in named or () if name not in feeds]:
-        known = ", ".join(feeds) or "no entity"
+        listed = ", ".join(feeds) or "no entity"
         # Name the first only: a client can send thousands of unknown names.
-        wrong += [FieldError("entities", f"{name!r} has no feed; these have one: {known}") for name in unknown[:1]]
+        wrong += [FieldError("entities", f"{name!r} has no feed; these have one: {listed}") for name in unknown[:1]]
     if wrong:
         raise ValidationError(fields=wrong)
     after = read_feed_cursor(given["after"]) if "after" in given else None

@@ -43,7 +43,7 @@ _TYPES: Mapping[Kind, Any] = {
 }
 
 
-class Interest(Struct, frozen=True, kw_only=True):
+class Interest(Struct, frozen=True, kw_only=True, cache_hash=True):
     """The rows of one entity that a reader follows.
 
     ``hidden`` are the JSON names of fields that the reader may not read, ``where`` the filters. With ``own_of`` the

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from adapters.http.entities.changes.event_stream import STREAM_TEXTS
 from adapters.http.entities.part import EntityUseCases
 from adapters.images.processes import ProcessImages
 from application.entities.attachments.availability import FileAvailability
@@ -11,7 +12,9 @@ from application.entities.attachments.thumbnails import Thumbnails
 from application.entities.attachments.unused_files import UnusedFileRemoval
 from application.entities.attachments.uploads import FileUploads
 from application.entities.batches import Batches
+from application.entities.changes.arrivals import Arrivals
 from application.entities.changes.following import Following
+from application.entities.changes.streams.streams import StreamLimits, Streams
 from application.entities.cross_tenant_access import CrossTenantAccess
 from application.entities.crud import Crud
 from application.entities.descriptions import Descriptions
@@ -41,6 +44,9 @@ def assemble_entities(
     adapters: Adapters, settings: Settings, reads: RowReads[Transaction], throttle: Throttle
 ) -> EntityServices:
     database, registry, clock, sheets = adapters.database, adapters.registry, adapters.clock, adapters.sheets
+    arrivals = Arrivals(adapters.wakes)
+    following = Following(database, registry, throttle.ensure_alive, arrivals)
+    limits = StreamLimits(of_process=settings.changes_streams)
     writing, slots = RowWriter(database, registry, clock), TransferSlots()
     return EntityServices(
         descriptions=Descriptions(registry, AREAS),
@@ -49,7 +55,8 @@ def assemble_entities(
         operations=Operations(database, registry, clock, adapters.ids),
         upserts=Upserts(database, registry, clock, adapters.ids),
         histories=Histories(reads),
-        following=Following(database, registry, throttle.ensure_alive),
+        following=following,
+        streams=Streams(following, throttle, clock, STREAM_TEXTS, limits),
         sharing=Sharing(database, clock),
         file_uploads=_uploads(adapters, settings),
         unused_files=UnusedFileRemoval(

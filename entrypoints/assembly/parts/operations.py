@@ -8,6 +8,7 @@ from importlib.metadata import version
 from adapters.http.operations.part import OperationUseCases
 from application.denied_operations import DeniedOperations
 from application.entities.changes.sequencing import Sequencer
+from application.entities.changes.streams.streams import Streams
 from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
 from application.operations.mail_delivery import OutboxRelay
@@ -36,7 +37,7 @@ class OperationServices(OperationUseCases):
 
 
 def assemble_operations(
-    adapters: Adapters, settings: Settings, shared: SharedObjects, throttle: Throttle
+    adapters: Adapters, settings: Settings, shared: SharedObjects, throttle: Throttle, streams: Streams
 ) -> OperationServices:
     database, admissions, clock = adapters.database, adapters.admissions, adapters.clock
     return OperationServices(
@@ -54,6 +55,7 @@ def assemble_operations(
             clock,
             adapters.loads,
             throttle.counts,
+            lambda: streams.count,
             has_feeds=has_feeds(adapters.registry),
             files=adapters.files.figures.load,
         ),
@@ -61,7 +63,7 @@ def assemble_operations(
         first_start=FirstStart(database, adapters.passwords, shared.password_rules, clock, adapters.ids),
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
-        sequencer=Sequencer(database) if has_feeds(adapters.registry) else None,
+        sequencer=Sequencer(database, adapters.wakes) if has_feeds(adapters.registry) else None,
         housekeeping=Housekeeping(
             database, adapters.upkeep, clock, lifetimes(settings), _kept(settings, adapters.registry)
         ),

@@ -19,7 +19,7 @@ from application.ports.access_log import AccessLine
 from application.ports.database import Mail
 from application.ports.load import HashLoad
 from application.ports.mail_delivery import MailBacklog
-from application.ports.shared_memory import Admission, Admissions, PresentedToken
+from application.ports.shared_memory import Admission, Admissions, KnownVersions, PresentedToken
 from application.ports.whole_database import Transaction, WholeDatabase
 from application.throttle import Throttle
 from domain.errors import ServiceUnavailable, TooBusy
@@ -96,6 +96,9 @@ class ForgetfulAdmissions:
     async def admit(self, hits: Sequence[Hit], _: PresentedToken | None) -> Admission:
         return Admission((await self.admissions.admit(hits, None)).verdicts, None)
 
+    async def alive(self, issued: Sequence[Mapping[str, int]]) -> KnownVersions:  # it knows none
+        return KnownVersions({})
+
     async def recount(self, counted: Sequence[Hit], instead: Sequence[Hit]) -> tuple[Verdict, ...]:
         return await self.admissions.recount(counted, instead)
 
@@ -108,7 +111,8 @@ class ForgetfulAdmissions:
 async def test_checks_that_the_database_answered_and_refusals_are_counted(app: TestApp) -> None:
     services = app.services
     throttle = Throttle(ForgetfulAdmissions(services.admissions), services.database)
-    watched = Monitoring(services.database, throttle.admissions, services.clock, app.adapters.loads, throttle.counts)
+    loads, counts = app.adapters.loads, throttle.counts
+    watched = Monitoring(services.database, throttle.admissions, services.clock, loads, counts, lambda: 3)
     for _ in range(5):
         await throttle.admit([Hit(Limit("x", 2), "somebody")], operator(), [])
     load = watched.load()

@@ -57,11 +57,12 @@ def test_the_last_load_of_a_process_counts() -> None:
     for in_use in (7, 3):
         pool = PoolLoad(in_use=in_use, idle=2, most=20, waiting=0)
         loaded = ProcessLoad(
-            pool=pool, hashes=HashLoad(), replicas=ReplicaLoad(), limits_refused=0, revocation_fallbacks=0
+            pool=pool, hashes=HashLoad(), replicas=ReplicaLoad(), limits_refused=0, revocation_fallbacks=0, streams=4
         )
         metrics.see_load(loaded)
     text = metrics.text(STATE).decode()
     assert [line.rpartition(" ")[2] for line in text.splitlines() if 'connections{state="in_use"' in line] == ["3.0"]
+    assert "tenantry_changes_streams 4.0" in text.splitlines()
 
 
 def test_every_listener_learns_what_came_of_a_second_factor() -> None:

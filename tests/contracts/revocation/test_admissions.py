@@ -169,3 +169,20 @@ async def test_recounting_refunds_some_hits_and_counts_others(shared: Shared) ->
     (verdict,) = await shared.first.recount((), [stranger])
     assert not verdict.allowed
     assert await shared.first.recount((), ()) == ()
+
+
+async def test_the_versions_of_many_tokens_are_read_at_once(shared: Shared) -> None:
+    subjects = [f"user:{next(names)}" for _ in range(1_200)]
+    raised, unknown = subjects[7], next(names)
+    known = await shared.first.alive([dict.fromkeys(subjects, 0)])
+    assert known.versions == {}
+    assert known.ticket is not None
+    await shared.first.remember(dict.fromkeys(subjects, 0), known.ticket)
+    async with shared.second.publishing([raised]) as versions:
+        versions[raised] = 1
+        pending = await shared.first.alive([{raised: 0}])
+        assert (pending.versions, pending.ticket) == ({}, None)
+    found = (await shared.first.alive([{raised: 0, subjects[0]: 0}, {subjects[1]: 0, subjects[0]: 2}])).versions
+    assert (found[raised], found[subjects[0]], found[subjects[1]]) == (1, 0, 0)
+    assert unknown not in (await shared.first.alive([{unknown: 0}])).versions
+    assert (await shared.first.alive([])).versions == {}

@@ -6,6 +6,7 @@ from entrypoints.settings.variables import Secret
 
 FILES = [
     ("CHANGES_DAYS", 7, "90", 90, "91"),
+    ("CHANGES_STREAMS", 1_000, "5", 5, "0"),
     ("FILES_URL", "", "file:///srv/files", "file:///srv/files", "/srv/files"),
     ("FILES_KEY_ID", None, "key", "key", None),
     ("FILES_SECRET", None, "hidden", Secret("hidden"), None),

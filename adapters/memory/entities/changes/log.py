@@ -173,5 +173,5 @@ class MemoryChangeQueue:
     async def oldest(self) -> datetime | None:
         return None
 
-    async def sequence(self, most: int) -> int:  # noqa: ARG002  # entries have positions already
-        return 0
+    async def sequence(self, most: int) -> Mapping[UUID | None, int]:  # noqa: ARG002  # entries have positions already
+        return {}

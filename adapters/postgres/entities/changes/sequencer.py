@@ -4,8 +4,10 @@ PostgreSQL numbers an entry after its write has locked the row. So the entries o
 other's results, ascend by number; and a statement that sees one of them sees those before it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from uuid import UUID
 
 from adapters.postgres.connection.connections import ServiceConnection
 
@@ -30,7 +32,7 @@ WITH taken AS (
         c.data, c.was, now()
     FROM counted c JOIN heads h ON h.tenant_id IS NOT DISTINCT FROM c.tenant_id
 )
-SELECT count(*) FROM taken"""
+SELECT tenant_id, count(*) FROM taken GROUP BY tenant_id"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class PostgresChangeQueue:
         oldest: datetime | None = await self.connection.fetchval(_OLDEST)
         return oldest
 
-    async def sequence(self, most: int) -> int:
+    async def sequence(self, most: int) -> Mapping[UUID | None, int]:
         if not await self.connection.fetchval(_LOCK):
-            return 0
-        return int(await self.connection.fetchval(_SEQUENCE, most))
+            return {}
+        return {row[0]: row[1] for row in await self.connection.fetch(_SEQUENCE, most)}

@@ -13,6 +13,7 @@ from msgspec import UNSET
 
 from adapters.memory.clock import CountingIds, MovableClock
 from adapters.memory.database import MemoryDatabase
+from adapters.memory.wakes import MemoryWakes
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.migrations.migrate import upgrade, write_migration
 from adapters.postgres.migrations.pending import VERSIONS
@@ -106,7 +107,7 @@ class Desk:
         await self.crud.restore(self.write, REGISTRY[plural], row_id, None)
 
     async def sequence(self) -> None:
-        while await Sequencer(self.database).sequence():
+        while await Sequencer(self.database, MemoryWakes()).sequence():
             pass
 
     async def entries(self) -> list[LogEntry]:

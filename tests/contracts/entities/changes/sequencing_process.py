@@ -4,6 +4,7 @@ import asyncio
 import sys
 
 from adapters.memory.clock import CountingIds
+from adapters.memory.wakes import MemoryWakes
 from adapters.postgres.database import PostgresDatabase
 from application.entities.changes.sequencing import Sequencer
 from tests.contracts.entities.changes.followed_entities import REGISTRY
@@ -15,7 +16,7 @@ async def main(url: str) -> None:
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     while True:
-        if not await Sequencer(database).sequence():
+        if not await Sequencer(database, MemoryWakes()).sequence():
             await asyncio.sleep(0.01)
 
 

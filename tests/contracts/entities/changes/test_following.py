@@ -5,6 +5,8 @@ from uuid import UUID
 
 import pytest
 
+from adapters.memory.wakes import MemoryWakes
+from application.entities.changes.arrivals import Arrivals
 from application.entities.changes.following import FeedPage, Following
 from application.ports.entities.records import Act
 from domain.entities.changes.asking import Asked, read_entity_feed
@@ -47,7 +49,7 @@ class Reader:
     async def page(self, limit: int = 100) -> FeedPage:
         after = None if self.cursor is None else read_feed_cursor(self.cursor)
         await self.desk.sequence()
-        following = Following(self.desk.database, REGISTRY, still_admitted)
+        following = Following(self.desk.database, REGISTRY, still_admitted, Arrivals(MemoryWakes()))
         page = await following.page(self.desk.write.caller, self.scope, self.interests, Asked(after=after, limit=limit))
         self.cursor = page.cursor
         return page
@@ -198,7 +200,7 @@ async def test_a_caller_who_lost_access_during_the_wait_receives_no_change(desk:
         await desk.sequence()
         raise Unauthorized
 
-    following = Following(desk.database, REGISTRY, revoked)
+    following = Following(desk.database, REGISTRY, revoked, Arrivals(MemoryWakes()))
     asked = Asked(after=read_feed_cursor(everything.cursor or ""), wait=20)
     with pytest.raises(Unauthorized):
         await following.page(desk.write.caller, everything.scope, everything.interests, asked)

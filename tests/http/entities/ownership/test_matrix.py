@@ -35,6 +35,7 @@ OWNED = [model.plural for model in MODELS]
 SHARED = [model.plural for model in MODELS if model.declaration.shared]
 BEYOND_ROWS = [
     "GET /api/changes",
+    "GET /api/changes/stream",
     "GET /api/entities",
     "GET /api/system",
     "GET /api/system/traffic",

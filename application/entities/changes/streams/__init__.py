@@ -1,0 +1,1 @@
+"""Open streams of this process: one reader per tenant delivers new events to all streams of the tenant."""
