@@ -146,6 +146,37 @@ async def test_a_node_that_knows_no_tenant_raises(database: PostgresDatabase, re
         await asyncpg.Connection.execute(plain, "RESET tenantry.scope")
 
 
+async def test_a_deletion_cascades_to_the_rows_that_refer_to_it(database: PostgresDatabase, registry: Registry) -> None:
+    here, products, reviews = OneTenant(new_id()), registry["products"], registry["reviews"]
+    rows = [product(registry), product(registry)]
+    referring = [
+        NewRow(new_id(), values(reviews, product_id=row.id, rating=5, author="Ada")) for row in rows for _ in range(3)
+    ]
+    async with database.transaction(here) as tx:
+        await tx.records.add(products, rows, ACT)
+        await tx.records.add(reviews, referring, ACT)
+    async with database.transaction(here) as tx:
+        await tx.records.remove(products, [row.id for row in rows], ACT, None)
+    assert (await seen(database, registry, here, "reviews")).total == 0
+    async with database.transaction(here) as tx:
+        await tx.records.restore(products, rows[0].id, ACT)
+    assert (await seen(database, registry, here, "reviews")).total == 3
+    async with database.transaction(here) as tx:
+        await tx.records.purge(products, [row.id for row in rows], ACT, None)
+    assert (await seen(database, registry, here, "reviews", includeDeleted="true")).total == 0
+
+
+async def test_a_transaction_for_all_tenants_writes_their_rows_and_shared_rows(
+    database: PostgresDatabase, registry: Registry
+) -> None:
+    code = "".join(chr(ord("A") + new_id().int // 26**n % 26) for n in range(3))
+    row = NewRow(new_id(), values(registry["currencies"], code=code, name="Dollar"))
+    async with database.transaction(EveryTenant()) as tx:
+        await tx.connection.execute("UPDATE categories SET version = version")
+        await tx.records.add(registry["currencies"], [row], ACT)
+        await tx.records.remove(registry["currencies"], [row.id], ACT, None)
+
+
 async def test_what_citus_cannot_answer_is_refused(database: PostgresDatabase, registry: Registry) -> None:
     with pytest.raises(BadRequest, match="Citus"):
         await seen(database, registry, EveryTenant(), "products", include="category")

@@ -12,6 +12,7 @@ import asyncpg
 
 from adapters.postgres.connection.connections import Connection, ServiceConnection, scope_text
 from adapters.postgres.connection.failures import opening, translated
+from adapters.postgres.schema.row_security import EVERY
 from domain.errors import BadRequest
 from domain.scope import Scope
 
@@ -158,6 +159,12 @@ class ClusterConnection(StatelessConnection):
         await self._settle(f"BEGIN {mode}")
         await self.narrow_to(scope)
 
+    async def narrow_to(self, scope: str) -> None:
+        await super().narrow_to(scope)
+        if scope == EVERY:
+            # After writes on several nodes at once, Citus refuses to write rows that all tenants share.
+            await self._settle("SET LOCAL citus.multi_shard_modify_mode TO 'sequential'")
+
 
 @lru_cache(4096)
 def spelled_for_citus(query: str) -> str:
@@ -173,7 +180,7 @@ _NEVER_READ = re.compile(
     r'\s+OR \(SELECT count\(\*\) AS \w+\s+FROM generate_series\(1, 1000000000\) AS "any 0",'
     r' generate_series\(1, 1000000000\) AS "any 1"\) > 0'
 )
-_LOCKED_AMONG = re.compile(r"(\b\w+\.id) IN \((SELECT [^()]*)\)(?= ORDER BY \1 FOR )")
+_LOCKED_AMONG = re.compile(r"(\b\w+\.[\w$]+) IN \((SELECT [^()]*)\)(?= ORDER BY \w+\.id FOR )")
 _CONSTRAINT = re.compile(r'constraint "([^"]+)_\d{6,}"')
 UNSUPPORTED = "The database is a Citus cluster, which does not support this request."
 
@@ -185,6 +192,11 @@ def _on_cluster() -> Iterator[None]:
         yield
     except asyncpg.FeatureNotSupportedError as error:
         raise BadRequest(UNSUPPORTED) from error
+    except asyncpg.InvalidTextRepresentationError as error:
+        # Citus read the result of a locking CTE as text, and found the first bytes of the binary format.
+        if '"PGCOPY' in str(error):
+            raise BadRequest(UNSUPPORTED) from error
+        raise
     except asyncpg.IntegrityConstraintViolationError as error:
         # Citus passes on the message of a node alone.
         if found := _CONSTRAINT.search(str(error)):

@@ -140,17 +140,20 @@ def take_along(
     number has no limit.
     """
     referring, name = reference
-    table, going = table_of(registry, referring), _with_roots()
-    refers = [*_refers(model, referring, table, table.c[name], is_final=is_final), table.c[name] == going.c.id]
-    rows = _by_tenant(referring, table, going.c.root.label("root")).where(*refers)
-    held = materialized(rows.with_for_update(of=table), "held rows")
+    table = table_of(registry, referring)
+    refers = _refers(model, referring, table, table.c[name], is_final=is_final)
+    # Join the roots afterwards: Citus cannot read the result of a locking CTE with a join.
+    rows = _by_tenant(referring, table, table.c[name].label("target")).where(*refers)
+    held = materialized(rows.with_for_update(), "held rows")
     same = [table.c.tenant_id == held.c.tenant_id] if referring.tenant_owned else []
     # Name the tenant, so that a distributed database runs the statement on one node.
     same = [of_tenant(table)] if model.tenant_owned else same
+    same.append(table.c.id == held.c.id)
     if is_final:
-        purged = with_records(registry, referring, "purged", sa.delete(table).where(*same, table.c.id == held.c.id))
+        purged = with_records(registry, referring, "purged", sa.delete(table).where(*same))
         return compiled(_with_rows(referring, purged, lambda rows: [_is_of(rows, held)]))
-    change = sa.update(table).values(_marked(table, held.c.root)).where(*same, table.c.id == held.c.id)
+    going = _with_roots()
+    change = sa.update(table).values(_marked(table, going.c.root)).where(*same, held.c.target == going.c.id)
     return compiled(with_records(registry, referring, "deleted", change))
 
 

@@ -12,6 +12,7 @@ from uuid import UUID
 import pytest
 from msgspec import Struct
 
+from adapters.postgres.connection.poolers import spelled_for_citus
 from adapters.postgres.entities import idempotency
 from adapters.postgres.entities.files import loading_statements as loading
 from adapters.postgres.entities.writing import bulk_statements as bulk
@@ -248,3 +249,19 @@ def test_stored_idempotent_responses_are_on_the_coordinator_of_citus() -> None:
 )
 def test_a_statement_is_one_nodes_only_where_each_use_names_the_tenant(text: str, kind: str) -> None:
     assert classified(text.replace("USING streets AS s", "USING x, streets AS s")) == kind
+
+
+@pytest.mark.parametrize("is_final", [True, False])
+def test_a_cte_that_locks_rows_of_a_cascade_joins_nothing(is_final: bool) -> None:
+    text = removal.take_along(REGISTRY, TOWNS, (STREETS, "town_id"), is_final=is_final).text
+    locking = text[text.index("MATERIALIZED") : text.index("FOR UPDATE")]
+    assert "FROM streets" in locking
+    assert "unnest" not in locking
+
+
+def test_a_cte_that_locks_rows_by_a_key_of_a_file_joins_nothing() -> None:
+    text = loading.adopt_matching(REGISTRY, TOWNS, NO_LIMITS, "name").text
+    spelled = spelled_for_citus(text)
+    assert " IN (SELECT" in text
+    assert " IN (SELECT" not in spelled
+    assert "= ANY (ARRAY(SELECT" in spelled
