@@ -166,15 +166,10 @@ async def test_a_deletion_cascades_to_the_rows_that_refer_to_it(database: Postgr
     assert (await seen(database, registry, here, "reviews", includeDeleted="true")).total == 0
 
 
-async def test_a_transaction_for_all_tenants_writes_their_rows_and_shared_rows(
-    database: PostgresDatabase, registry: Registry
-) -> None:
-    code = "".join(chr(ord("A") + new_id().int // 26**n % 26) for n in range(3))
-    row = NewRow(new_id(), values(registry["currencies"], code=code, name="Dollar"))
-    async with database.transaction(EveryTenant()) as tx:
-        await tx.connection.execute("UPDATE categories SET version = version")
-        await tx.records.add(registry["currencies"], [row], ACT)
-        await tx.records.remove(registry["currencies"], [row.id], ACT, None)
+async def test_a_transaction_for_all_tenants_writes_node_after_node(database: PostgresDatabase) -> None:
+    for scope, mode in ((EveryTenant(), "sequential"), (OneTenant(new_id()), "parallel")):
+        async with database.transaction(scope) as tx:
+            assert await tx.connection.fetchval("SHOW citus.multi_shard_modify_mode") == mode
 
 
 async def test_what_citus_cannot_answer_is_refused(database: PostgresDatabase, registry: Registry) -> None:
