@@ -138,6 +138,8 @@ async def test_the_secret_of_a_new_webhook_is_shown_once(desk: Desk) -> None:
     await dialog.get_by_label("Service account").select_option(label="ERP")
     await dialog.get_by_role("group", name="Orders").get_by_label("all events").check()
     await dialog.get_by_role("group", name="Parcels").get_by_label("deleted", exact=True).check()
+    await dialog.get_by_text("Members, roles and the tenant").click()
+    await dialog.get_by_label("member joined").check()
     await dialog.get_by_role("button", name="Add webhook").click()
     shown = page.get_by_role("dialog", name="The secret")
     secret = await shown.locator("pre").inner_text()
@@ -149,9 +151,10 @@ async def test_the_secret_of_a_new_webhook_is_shown_once(desk: Desk) -> None:
     await expect(page.get_by_role("heading", level=1, name="erp.example")).to_be_visible()
     await expect(page.locator("dl.facts").first).to_contain_text("Orders: all events")
     await expect(page.locator("dl.facts").first).to_contain_text("Parcels: deleted")
+    await expect(page.locator("dl.facts").first).to_contain_text("member joined")
     await expect(page.get_by_text(secret)).to_have_count(0)
     stored = (await desk.app.call("GET", "/api/webhooks", as_whom="acme")).json()["data"]
-    assert [webhook["events"] for webhook in stored] == [["orders.*", "parcels.deleted"]]
+    assert [webhook["events"] for webhook in stored] == [["orders.*", "parcels.deleted", "member.joined"]]
 
 
 @pytest.mark.promise("console, journeys: Webhooks are made, tested, replayed and deleted")

@@ -185,6 +185,19 @@ function actionsOf(entity: Entity | undefined): string[] {
   return ["created", "changed", "deleted", ...soft, ...own];
 }
 
+/** Events of people and of the tenant itself. */
+export const IDENTITY = [
+  "member.joined",
+  "member.changed",
+  "member.left",
+  "invitation.accepted",
+  "user.disabled",
+  "role.changed",
+  "tenant.changed",
+];
+const isIdentity = (pattern: string) =>
+  IDENTITY.some((event) => event.startsWith(`${pattern.split(".")[0]}.`)) && !entityOf(pattern.split(".")[0] ?? "");
+
 interface PickerProps {
   chosen: string[];
   change: (patterns: string[]) => void;
@@ -199,7 +212,8 @@ function EventPicker({ chosen, change, sending }: PickerProps) {
   const problem = sending.problems.events;
   sending.shown.add("events");
   const feeds = (meta.value?.entities ?? []).filter(({ has }) => has.changes).map(({ plural }) => plural);
-  const plurals = [...new Set([...feeds, ...chosen.map((pattern) => pattern.split(".")[0] ?? "")])];
+  const rows = chosen.filter((pattern) => !isIdentity(pattern));
+  const plurals = [...new Set([...feeds, ...rows.map((pattern) => pattern.split(".")[0] ?? "")])];
   const [opened] = useState(() => new Set(plurals.length <= FEW ? plurals : chosen.map((name) => name.split(".")[0])));
   return (
     <fieldset class="field events" aria-describedby={problem && id}>
@@ -210,10 +224,42 @@ function EventPicker({ chosen, change, sending }: PickerProps) {
       {plurals.map((plural) => (
         <EventsOf key={plural} plural={plural} chosen={chosen} change={change} isOpen={opened.has(plural)} />
       ))}
+      {plurals.length > 0 && <EventsOfIdentity chosen={chosen} change={change} />}
       {!plurals.length && <p class="hint small">{t("webhooks.feeds.none")}</p>}
       <Problem id={id} text={problem} />
     </fieldset>
   );
+}
+
+const toggled = (chosen: string[], pattern: string) =>
+  chosen.includes(pattern) ? chosen.filter((other) => other !== pattern) : [...chosen, pattern];
+
+function EventsOfIdentity({ chosen, change }: Omit<PickerProps, "sending">) {
+  const own = chosen.filter(isIdentity);
+  const [isOpen] = useState(own.length > 0);
+  return (
+    <details open={isOpen}>
+      <summary>
+        {t("webhooks.identity")}
+        {own.length > 0 && <span class="muted small">{t("webhooks.count", { count: own.length })}</span>}
+      </summary>
+      <div class="radios" role="group" aria-label={t("webhooks.identity")}>
+        {[...new Set([...IDENTITY, ...own])].map((event) => (
+          <Check key={event} isChecked={own.includes(event)} toggle={() => change(toggled(chosen, event))}>
+            {eventName(event)}
+          </Check>
+        ))}
+      </div>
+    </details>
+  );
+}
+
+/** A pattern in words: `orders.*` is "Orders: all events". */
+export function eventName(pattern: string): string {
+  if (IDENTITY.includes(pattern)) return t(`webhooks.identity.${pattern}` as Key);
+  const [plural = "", action = ""] = pattern.split(".");
+  const key = action === "*" ? "webhooks.every" : `webhooks.event.${action}`;
+  return `${entityTitle(entityOf(plural)) || plural}: ${t(key as Key)}`;
 }
 
 interface OfProps {
@@ -231,8 +277,7 @@ function EventsOf({ plural, chosen, change, isOpen }: OfProps) {
   const named = own.map((pattern) => pattern.slice(plural.length + 1)).filter((action) => action !== "*");
   const actions = [...new Set([...actionsOf(entity), ...named])];
   const others = chosen.filter((pattern) => !own.includes(pattern));
-  const toggle = (pattern: string) =>
-    change(chosen.includes(pattern) ? chosen.filter((other) => other !== pattern) : [...chosen, pattern]);
+  const toggle = (pattern: string) => change(toggled(chosen, pattern));
   const count = isEvery ? t("webhooks.every") : own.length ? t("webhooks.count", { count: own.length }) : "";
   return (
     <details open={isOpen}>

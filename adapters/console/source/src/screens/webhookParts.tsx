@@ -1,8 +1,6 @@
 // Parts of the screens of webhooks: health, events, accounts, and the secret that is shown only once.
 import { call } from "../api/api";
-import { entityOf } from "../api/meta";
 import type { NewWebhook, ServiceAccountItem, WebhookItem } from "../api/types";
-import { entityTitle } from "../grid/cells";
 import { copy } from "../grid/views";
 import { Dialog } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
@@ -10,6 +8,7 @@ import { Tags } from "../parts/Table";
 import { href } from "../session/routes";
 import { may } from "../session/session";
 import { ago, exactTime, type Key, t } from "../words/words";
+import { eventName } from "./webhookForm";
 
 /** A webhook and the secret that is shown only once; null with a public key. */
 export type Shown = Pick<NewWebhook, "id" | "secret" | "publicKey">;
@@ -43,13 +42,6 @@ export const When = ({ at }: { at: string | null }) =>
   ) : (
     <span>{t("never")}</span>
   );
-
-/** A pattern in words: `orders.*` is "Orders: all events". */
-function eventName(pattern: string): string {
-  const [plural = "", action = ""] = pattern.split(".");
-  const key = action === "*" ? "webhooks.every" : `webhooks.event.${action}`;
-  return `${entityTitle(entityOf(plural)) || plural}: ${t(key as Key)}`;
-}
 
 export function Events({ events, most = events.length }: { events: string[]; most?: number }) {
   const names = events.slice(0, most).map(eventName);
