@@ -49,6 +49,7 @@ const TEXTS = [
   "src/words/{}/rows.json",
   "src/words/{}/administration.json",
   "src/words/{}/events.json",
+  "src/words/{}/live.json",
   "src/words/{}/webhooks.json",
 ];
 

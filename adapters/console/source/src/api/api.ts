@@ -146,7 +146,7 @@ function exactNumber(_key: string, value: unknown, context?: Source): unknown {
   return typeof value === "number" && source && String(value) !== source ? source : value;
 }
 
-function parsed(text: string, exact = false): unknown {
+export function parsed(text: string, exact = false): unknown {
   if (!text) return null;
   try {
     return exact ? JSON.parse(text, exactNumber as (key: string, value: unknown) => unknown) : JSON.parse(text);

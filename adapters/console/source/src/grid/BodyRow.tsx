@@ -30,6 +30,8 @@ interface Props {
   selection?: Selection;
   active: number | null;
   isOpen: boolean;
+  /** Whether somebody else changed it just now. */
+  isMarked: boolean;
   onActive: (column: number) => void;
   open: (row: Row) => void;
   /** Edits the cell; undefined where nothing can be edited. */
@@ -42,7 +44,7 @@ function hasSelection(element: Element): boolean {
   return !!selection && !selection.isCollapsed && selection.containsNode(element, true);
 }
 
-export function BodyRow({ index, row, entity, columns, pinned, selection, active, isOpen, ...on }: Props) {
+export function BodyRow({ index, row, entity, columns, pinned, selection, active, isOpen, isMarked, ...on }: Props) {
   const isSelected = !!row && !!selection?.ids.value.has(row.id);
   const timer = useRef(0);
   function click(event: MouseEvent): void {
@@ -78,7 +80,7 @@ export function BodyRow({ index, row, entity, columns, pinned, selection, active
       aria-rowindex={index + 2}
       aria-selected={selection ? isSelected : undefined}
       aria-current={isOpen || undefined}
-      class={row?.isDeleted ? "deleted" : undefined}
+      class={`${row?.isDeleted ? "deleted" : ""} ${isMarked ? "marked" : ""}`}
       onClick={click}
       onAuxClick={click}
       onDblClick={doubleClick}

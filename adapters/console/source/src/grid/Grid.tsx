@@ -3,6 +3,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Field, Row } from "../api/meta";
 import { Icon } from "../parts/Icon";
+import { Fresh } from "../parts/Live";
 import { Failure, Notice } from "../parts/States";
 import { reasonText, say } from "../parts/Toast";
 import { go } from "../session/routes";
@@ -16,6 +17,7 @@ import { filterName } from "./filters";
 import { Header } from "./Header";
 import { BOXES, HEADERS, linkOf, useKeys } from "./keys";
 import { useLayout } from "./layout";
+import { useLive } from "./live";
 import { Peek } from "./Peek";
 import type { Pages } from "./pages";
 import type { Layout, View } from "./view";
@@ -85,6 +87,14 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
     return () => observer.disconnect();
   }, []);
 
+  const live = useLive(pages);
+  function showFresh(): void {
+    if (box.current) box.current.scrollTop = 0;
+    live.missed();
+    // the button is gone
+    box.current?.querySelector("table")?.focus({ preventScroll: true });
+  }
+
   pages.arrived.value;
   const span = pages.total.value === null ? 30 : pages.span;
   const first = Math.max(0, Math.floor(top.value / size) - OVERSCAN);
@@ -114,7 +124,14 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
   const called = (key: string) => filterName(entity, key);
   if (pages.error.value && pages.total.value === null)
     return <Failure error={pages.error.value} retry={() => pages.retry()} name={called} />;
-  if (pages.total.value === 0) return <>{empty ?? <Notice icon="inbox" title={t("grid.empty")} />}</>;
+  const fresh = <Fresh live={live} show={showFresh} />;
+  if (pages.total.value === 0)
+    return (
+      <>
+        {fresh}
+        {empty ?? <Notice icon="inbox" title={t("grid.empty")} />}
+      </>
+    );
 
   const rows = Array.from({ length: Math.max(0, last - first) }, (_, index) => first + index);
   // Elements of rows that leave the window serve those that come: a jump writes texts and makes nothing.
@@ -135,6 +152,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
           </button>
         </div>
       ) : null}
+      {fresh}
       <div
         ref={box}
         class={`grid ${isShort ? "short" : ""} ${isCards ? "carded" : ""} ${selection ? "" : "unselected"}`}
@@ -199,6 +217,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
                 pinned={pinned}
                 selection={selection}
                 active={activeIn(index)}
+                isMarked={live.marked.value.has(pages.row(index)?.id ?? "")}
                 isOpen={!!beside.openId && pages.row(index)?.id === beside.openId}
                 onActive={(column) => (keys.active.value = { row: index, column })}
                 open={(row) => {

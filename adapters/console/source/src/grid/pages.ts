@@ -2,6 +2,7 @@
 // estimated once and mended by what the pages say; 30 pages are kept.
 import { signal } from "@preact/signals";
 import { ApiError, call } from "../api/api";
+import { whenOpen } from "../api/feed";
 import type { Entity, Row } from "../api/meta";
 import { apiQuery, fieldsOf, includesOf, type View } from "./view";
 
@@ -28,6 +29,8 @@ export class Pages {
   private readonly asked = new Set<number>();
   private readonly cursors = new Map<number, string>();
   private readonly abort = new AbortController();
+  private readonly stale = new Set<number>();
+  private isCounted = false;
   private end = 0;
 
   constructor(
@@ -65,7 +68,8 @@ export class Pages {
     // without any row there is a button to try again
     if (this.error.peek() && this.total.peek() === null) return;
     for (let page = Math.floor(first / PAGE) + 1; page <= Math.floor(Math.max(first, last) / PAGE) + 1; page += 1) {
-      if (this.pages.has(page) || this.asked.has(page) || (this.end && page > this.end)) continue;
+      const isThere = this.pages.has(page) && !this.stale.has(page);
+      if (isThere || this.asked.has(page) || (this.end && page > this.end)) continue;
       if (page > NUMBERED && !this.cursors.has(page)) continue;
       this.asked.add(page);
       void this.fetch(page);
@@ -81,6 +85,26 @@ export class Pages {
     this.abort.abort();
   }
 
+  /** Reads and counts again what is shown: rows stay until those in their place are there. */
+  refresh(): void {
+    for (const page of this.pages.keys()) this.stale.add(page);
+    this.cursors.clear();
+    this.end = 0;
+    this.isCounted = false;
+    this.error.value = null;
+    this.arrived.value += 1;
+  }
+
+  /** Whether filters or a search choose the rows. */
+  get isNarrow(): boolean {
+    return this.view.search !== "" || this.view.filters.length > 0 || this.fixed.length > 0;
+  }
+
+  /** Whether every row is loaded. */
+  get isWhole(): boolean {
+    return this.loaded().length >= (this.total.peek() ?? Number.POSITIVE_INFINITY);
+  }
+
   query(page: number): URLSearchParams {
     const query = apiQuery(this.view);
     for (const [key, value] of this.fixed) query.append(key, value);
@@ -88,31 +112,48 @@ export class Pages {
     if (cursor) query.set("cursor", cursor);
     else query.set("page", String(page));
     query.set("pageSize", String(PAGE));
-    query.set("count", this.total.peek() === null ? "estimated" : "none");
+    query.set("count", this.isCounted ? "none" : "estimated");
     query.set("fields", fieldsOf(this.entity, this.view));
     const include = includesOf(this.entity, this.view.columns);
     if (include) query.set("include", include);
     return query;
   }
 
-  /** Reads one row again and shows it in its place; one that the view does not show any more stays until a reload. */
-  async renew(id: string): Promise<void> {
-    const found = [...this.pages.values()].find((rows) => rows.some((row) => row.id === id));
+  /** Reads rows again and shows them in their places; one that the view does not show any more stays until a reload. */
+  async renew(...ids: string[]): Promise<void> {
     const query = this.query(1);
-    for (const name of ["page", "pageSize", "sort", "search", ...this.view.filters.map(([key]) => key)])
-      query.delete(name);
-    query.set("id", id);
+    for (const name of ["page", "sort", "search", ...this.view.filters.map(([key]) => key)]) query.delete(name);
+    query.set("id.in", ids.join());
     query.set("count", "none");
     const options = { query, signal: this.abort.signal, exact: true };
     const { data } = await call<PageOfRows>("GET", `/api/${this.entity.plural}`, options);
-    const [now] = data.items;
-    const at = found?.findIndex((row) => row.id === id) ?? -1;
-    if (found && now && at >= 0) found.splice(at, 1, now);
+    for (const row of data.items) this.put(row);
+  }
+
+  /** Shows a row in the place of the one with its id. */
+  put(row: Row): void {
+    for (const rows of this.pages.values()) {
+      const at = rows.findIndex(({ id }) => id === row.id);
+      if (at >= 0) rows.splice(at, 1, row);
+    }
     this.arrived.value += 1;
+  }
+
+  /** Which of these rows the view shows, wherever they are in it. */
+  async shownOf(ids: string[]): Promise<Set<string>> {
+    const query = this.query(1);
+    for (const name of ["page", "sort", "include"]) query.delete(name);
+    query.set("fields", "id");
+    query.set("count", "none");
+    query.append("id.in", ids.join());
+    const options = { query, signal: this.abort.signal };
+    const { data } = await call<PageOfRows>("GET", `/api/${this.entity.plural}`, options);
+    return new Set(data.items.map(({ id }) => id));
   }
 
   private async fetch(page: number): Promise<void> {
     try {
+      await whenOpen(this.entity);
       const options = { query: this.query(page), signal: this.abort.signal, exact: true };
       this.keep(page, (await call<PageOfRows>("GET", `/api/${this.entity.plural}`, options)).data);
       this.error.value = null;
@@ -126,8 +167,10 @@ export class Pages {
 
   private keep(page: number, found: PageOfRows): void {
     this.pages.set(page, found.items);
+    this.stale.delete(page);
     if (found.nextCursor) this.cursors.set(page + 1, found.nextCursor);
-    if (found.totalCount !== null && this.total.peek() === null) {
+    if (found.totalCount !== null && !this.isCounted) {
+      this.isCounted = true;
       this.total.value = found.totalCount;
       this.isEstimate.value = found.totalCountIsEstimate ?? false;
     }
@@ -146,6 +189,7 @@ export class Pages {
       this.end = page;
       this.total.value = reached;
       this.isEstimate.value = false;
+      for (const number of this.pages.keys()) if (number > page) this.pages.delete(number);
     } else if (found.hasNextPage && (this.total.peek() ?? 0) <= reached) {
       this.total.value = reached + PAGE;
       this.isEstimate.value = true;

@@ -14,6 +14,7 @@ import { tenantId } from "../session/tokens";
 import { t } from "../words/words";
 import { Questions } from "./Dialog";
 import { Icon } from "./Icon";
+import { LiveDot } from "./Live";
 import { lazy } from "./lazy";
 import { Menu } from "./Menu";
 import { Proof } from "./Proof";
@@ -258,6 +259,7 @@ function TopBar() {
         <kbd>{navigator.platform.startsWith("Mac") ? "⌘K" : "Ctrl K"}</kbd>
       </button>
       <span class="space" />
+      <LiveDot />
       <button
         type="button"
         class="plain square density"

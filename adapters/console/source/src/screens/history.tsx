@@ -8,7 +8,7 @@ import { heldValue, sentValue } from "../forms/values";
 import { titleOf, Value } from "../grid/cells";
 import { ask } from "../parts/Dialog";
 import { Icon } from "../parts/Icon";
-import { Notice, Ready, useLoaded } from "../parts/States";
+import { type Loaded, Notice, Ready, useLoaded } from "../parts/States";
 import { failed, toast } from "../parts/Toast";
 import { ago, exactTime, type Key, t } from "../words/words";
 import { PersonName } from "./names";
@@ -27,14 +27,26 @@ interface Props {
 
 const SIZE = 20;
 
+/** Entries of both lists, each version once. */
+function joined(items: HistoryEntry[], others: HistoryEntry[]): HistoryEntry[] {
+  const known = new Set(items.map(({ version }) => version));
+  return [...items, ...others.filter(({ version }) => !known.has(version))];
+}
+
 export function History({ entity, row, etag, reverted }: Props) {
   const path = `/api/${entity.plural}/${row.id}`;
   const [older, setOlder] = useState<{ items: HistoryEntry[]; page: number; hasNextPage: boolean } | null>(null);
-  const loaded = useLoaded<Page>(async () => {
-    setOlder(null);
-    const query = { page: "1", pageSize: String(SIZE) };
-    return (await call<Page>("GET", `${path}/history`, { query, exact: true })).data;
-  }, [path, row.version]);
+  const loaded: Loaded<Page> = useLoaded<Page>(
+    async () => {
+      const query = { page: "1", pageSize: String(SIZE) };
+      const { data } = await call<Page>("GET", `${path}/history`, { query, exact: true });
+      const before = loaded.data?.items ?? [];
+      // what was read before stays, below the versions that are new
+      return before.length ? { ...data, items: joined(data.items, before) } : data;
+    },
+    [path, row.version],
+    true,
+  );
 
   async function more(): Promise<void> {
     const page = (older?.page ?? 1) + 1;
@@ -66,7 +78,7 @@ export function History({ entity, row, etag, reverted }: Props) {
   return (
     <Ready loaded={loaded}>
       {(page) => {
-        const entries = [...page.items, ...(older?.items ?? [])];
+        const entries = joined(page.items, older?.items ?? []);
         const hasMore = older ? older.hasNextPage : page.hasNextPage;
         if (!entries.length) return <Notice icon="history" title={t("history.none")} />;
         return (

@@ -14,17 +14,13 @@ import { Title } from "../parts/Title";
 import { go, gone, hereWith, href, query, ROW, ROW_TAB } from "../session/routes";
 import { t } from "../words/words";
 import { History } from "./history";
+import { Theirs, useLiveRow } from "./liveRow";
 import { EventName, PersonName } from "./names";
 import { Related, relatedOf, relationTitle } from "./related";
 import { COPY, copied, RowActions } from "./rowActions";
 
 // in one file with this screen: a file for so little costs more than it saves
 export { Sums } from "../grid/Sums";
-
-interface Loaded {
-  row: Row;
-  etag: string | null;
-}
 
 export function RowScreen({ plural, id }: { plural: string; id: string }) {
   const entity = entityOf(plural);
@@ -137,12 +133,12 @@ interface OldProps {
 
 function OldRow({ entity, id, beside }: OldProps) {
   const path = pathOf(entity, id);
-  const loaded = useLoaded<Loaded>(async () => {
+  const { loaded, theirs } = useLiveRow(entity, id, async () => {
     const isDeletedMeant = entity.has.softDelete && entity.may.delete;
     const query = isDeletedMeant ? new URLSearchParams({ includeDeleted: "true" }) : undefined;
     const reply = await call<Row>("GET", path, { exact: true, query });
     return { row: reply.data, etag: reply.etag };
-  }, [path]);
+  });
   const [isApi, showApi] = useState(false);
   const parameter = beside ? ROW_TAB : "tab";
   const many = relatedOf(entity);
@@ -179,6 +175,7 @@ function OldRow({ entity, id, beside }: OldProps) {
             </button>
             <RowActions entity={entity} row={row} etag={etag} reload={reload} leave={leave} />
           </div>
+          <Theirs entity={entity} change={theirs} />
           <div class="tabs" role="group" aria-label={t("row.tabs")}>
             <Tab parameter={parameter} name="" tab={tab} text={t("row.fields")} />
             {many.map((relation) => (
