@@ -13,7 +13,7 @@ ENTITIES = Part(
         # The target of both events is the user.
         "row.shared:{entity}:{row}:{level}": "Somebody shared a row with a user, or changed the level.",
         "row.unshared:{entity}:{row}": "Somebody removed a user's share of a row.",
-        "file.linked:{purpose}:{row}": "Somebody made a link to a file of a row; only entities with a history.",
+        "file.linked:{purpose}:{row}": "Somebody made a link to a file, not to a thumbnail; only with a history.",
         "file.refused:{purpose}": "The function in FILES_SCANNER refused an uploaded file.",
     },
     areas=(

@@ -121,7 +121,8 @@ class FileContents:
     async def link(self, by: Linker, model: EntityModel, field: FieldModel, row_id: UUID, shown: Shown) -> SealedLink:
         """Return a link to the content, for clients that send no token."""
         file, now, purpose = shown.file, self.clock.now(), purpose_of(model, field)
-        if model.declaration.history:
+        # A list of rows asks for a thumbnail of each, and each event would hide those of whole contents.
+        if model.declaration.history and shown.size is None:
             made = event(f"file.linked:{purpose}:{row_id}", by.caller.user_id, None, by.client, now)
             async with self.database.transaction(OneTenant(file.tenant_id)) as tx:
                 await tx.audit.add(file.tenant_id, made)
