@@ -173,14 +173,14 @@ async def test_selected_rows_are_changed_deleted_and_restored_together(visitor: 
 async def test_a_file_is_mapped_checked_imported_and_exported(visitor: Visitor, tmp_path: Path) -> None:
     page = visitor.page
     file = tmp_path / "mugs.csv"
-    file.write_text("Bezeichnung;SKU;Price\nMug;MUG-1;7.90\nBad;MUG-2;dear\n")
+    file.write_text("Ware;SKU;Price\nMug;MUG-1;7.90\nBad;MUG-2;dear\n")
     await visitor.enter("rows/products/import")
     await page.locator("input[type=file]").set_input_files(file)
     await expect(page.locator(".badge.warn")).to_contain_text("Name")
-    await page.get_by_label("Field for the column Bezeichnung").select_option("name")
+    await page.get_by_label("Field for the column Ware").select_option("name")
     await page.get_by_role("button", name="Check without saving").click()
     await expect(page.get_by_role("heading", name="1 row would be imported")).to_be_visible()
-    await expect(page.locator(".import-errors")).to_contain_text("price")
+    await expect(page.locator(".import-errors")).to_contain_text("Price")
     await page.get_by_role("button", name="Import 1 row").click()
     await expect(page.get_by_role("heading", name="1 row imported")).to_be_visible()
     await visitor.open("rows/products?sku=MUG-1")

@@ -24,6 +24,9 @@ async def test_only_permissions_held_by_the_caller_can_be_added_or_removed(visit
     await app.make_user("acme", "keeper@acme.example", ["Keeper"])
     await visitor.enter("roles", "keeper@acme.example")
     await expect(page.get_by_text("What is disabled you may not change")).to_be_visible()
+    await expect(page.get_by_label("Mixed: Products")).to_have_value("read")
+    await expect(page.get_by_label("Mixed: Products")).to_be_disabled()
+    await page.get_by_label("Show each permission").check()
     for name, reason in (
         ("Mixed: read:products", "lack this permission"),
         ("Mixed: delete:users", "lack this permission"),
@@ -77,6 +80,7 @@ async def test_a_super_admin_makes_a_role_for_all_tenants_in_the_tenant_system(v
     await page.get_by_role("button", name="Add role").click()
     await page.get_by_role("dialog").get_by_label("Name").fill("Auditor")
     await page.get_by_role("dialog").get_by_role("button", name="Save").click()
+    await page.get_by_label("Show each permission").check()
     await page.get_by_role("checkbox", name="Auditor: read:audit-events", exact=True).check()
     await page.get_by_role("button", name="Save 1 role").click()
     await expect(page.get_by_role("button", name="Save 1 role")).to_have_count(0)
@@ -98,7 +102,7 @@ async def test_many_roles_are_searched(visitor: Visitor) -> None:
     await expect(page.locator("thead th")).to_have_count(25)
     await page.get_by_label("Role", exact=True).fill("role 3")
     await expect(page.get_by_text("10 of 10 shown")).to_be_visible()
-    await page.get_by_label("Role 37: read:categories").check()
+    await page.get_by_label("Role 37: Categories").select_option(label="Read")
     # what is changed is saved, whatever is looked for meanwhile
     await page.get_by_label("Role", exact=True).fill("role 01")
     await page.get_by_role("button", name="Save 1 role").click()
@@ -161,6 +165,8 @@ async def test_no_dialog_offers_a_role_that_the_caller_may_not_grant(visitor: Vi
 async def test_a_super_admin_gives_the_role_of_super_admins_in_the_tenant_system(visitor: Visitor) -> None:
     page = visitor.page
     await visitor.enter("people", "admin@example.com")
+    await expect(page.get_by_role("cell", name="admin@example.com", exact=True)).to_be_visible()
+    await expect(page.get_by_role("cell", name="admin@acme.example", exact=True)).to_have_count(0)
     await page.get_by_role("button", name="Add member").click()
     await expect(page.get_by_role("dialog").get_by_label("SuperAdmin")).to_be_enabled()
 

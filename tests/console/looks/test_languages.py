@@ -107,10 +107,10 @@ async def test_permissions_are_listed_under_headings_in_german(visitor: Visitor)
 async def test_errors_of_settings_are_shown_at_their_fields_in_german(visitor: Visitor) -> None:
     page = visitor.page
     await in_german(visitor, "settings")
-    await page.get_by_label("Akzentfarbe").fill("red")
+    await page.get_by_label("Akzentfarbe", exact=True).fill("red")
     await page.get_by_role("button", name="Speichern", exact=True).first.click()
     await expect(page.locator(".problem")).to_have_text(["ist eine Farbe wie #00458b"])
-    await expect(page.get_by_label("Akzentfarbe")).to_have_attribute("aria-invalid", "true")
+    await expect(page.get_by_label("Akzentfarbe", exact=True)).to_have_attribute("aria-invalid", "true")
     await expect(page.get_by_role("alert")).to_have_text("1 Feld braucht Aufmerksamkeit.")
 
 

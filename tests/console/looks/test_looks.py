@@ -110,7 +110,7 @@ async def test_a_member_without_permissions_is_shown_as_such(visitor: Visitor) -
     user = await visitor.service.app.make_user("acme", "nobody@acme.example", [])
     await visitor.enter(f"people/{user}")
     await expect(page.get_by_text("No permissions in this tenant.")).to_be_visible()
-    await page.get_by_label("Permission").fill("no such thing")
+    await page.get_by_label("Permission", exact=True).fill("no such thing")
     await expect(page.get_by_text("Nothing found")).to_be_visible()
 
 
@@ -289,6 +289,7 @@ async def test_permissions_stay_in_sight_while_the_roles_scroll_on_a_telephone(v
     assert made.status_code == 201, made.text
     await page.set_viewport_size(ViewportSize(width=360, height=780))
     await visitor.enter("roles")
+    await page.get_by_label("Show each permission").check()
     row = page.get_by_role("row", name="delete:products")
     await row.get_by_role("checkbox").last.scroll_into_view_if_needed()
     name = await row.get_by_role("rowheader").bounding_box()

@@ -87,7 +87,7 @@ async def test_a_screen_that_cannot_be_fetched_comes_when_the_service_is_back(vi
     await expect(notice).to_be_visible()
     await visitor.context.set_offline(False)
     await notice.get_by_role("button", name="Try again").click()
-    await expect(page.get_by_label("Accent colour")).to_be_visible()
+    await expect(page.get_by_label("Accent colour", exact=True)).to_be_visible()
 
 
 async def test_rows_that_cannot_be_read_are_not_asked_for_again_and_again(visitor: Visitor) -> None:

@@ -302,6 +302,7 @@ async def test_a_concurrently_granted_permission_is_preserved(visitor: Visitor) 
     assert added.status_code == 201, added.text
     role = added.json()["data"]["id"]
     await visitor.enter("roles")
+    await page.get_by_role("button", name="Products").click()
     await page.get_by_label("Packer: update:products").check()
     meanwhile = {"permissions": ["read:products", "read:categories"]}
     await app.call("PUT", f"/api/roles/{role}", as_whom="acme", json=meanwhile)

@@ -28,7 +28,7 @@ async def member(app: TestApp) -> str:
 async def roles(visitor: Visitor) -> Locator:
     await packer(visitor.service.app)
     await visitor.enter("roles")
-    await visitor.page.get_by_label("Packer: read:products").check()
+    await visitor.page.get_by_label("Packer: Products").select_option(label="Read")
     return visitor.page.get_by_role("button", name="Save 1 role")
 
 

@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import { ApiError, call, isPassing, isStopped, Once } from "../api/api";
 import { type Entity, entityOf } from "../api/meta";
 import type { FileHeader, Imported } from "../api/types";
-import { entityTitle, titleOf } from "../grid/cells";
+import { entityTitle } from "../grid/cells";
 import { Icon } from "../parts/Icon";
 import { Forbidden } from "../parts/States";
 import { Title } from "../parts/Title";
@@ -12,7 +12,9 @@ import { useRunning } from "../parts/unsaved";
 import { href } from "../session/routes";
 import { fieldTexts } from "../words/answers";
 import { t } from "../words/words";
-import { FilePicker, LEFT_OUT, type Mapped, Mapping, Report, writable } from "./importParts";
+import { FilePicker, LEFT_OUT, type Mapped, Mapping, writable } from "./importParts";
+import { suggestedFields } from "./matching";
+import { Report } from "./Report";
 import { type Reading, ReadingOptions, suggestedReading } from "./reading";
 
 interface Options {
@@ -34,6 +36,7 @@ function Import({ entity }: { entity: Entity }) {
   const [file, setFile] = useState<File | null>(null);
   const [header, setHeader] = useState<FileHeader | null>(null);
   const [mapped, setMapped] = useState<Mapped>({});
+  const [suggested, setSuggested] = useState<Mapped>({});
   const keys = entity.unique.filter((names) => names.length === 1).map(([name]) => name!);
   const [options, setOptions] = useState<Options>({
     mode: "create",
@@ -56,16 +59,25 @@ function Import({ entity }: { entity: Entity }) {
     void look(chosen, kept);
   }
 
-  /** Reads the columns, again with what the service suggests for such a file: each option is suggested once. */
+  /** Reads the columns, again with what the service suggests for such a file and with the fields that the console
+   * suggests: each once, and both together where that is possible, because the service limits the number of checks. */
   async function look(chosen: File, asked: Options): Promise<void> {
+    if (isBusy) return;
+    const signal = begin();
     let how = asked;
+    let fields: Mapped | null = null;
     for (;;) {
-      const found = await run(chosen, sentOptions(how, null, {}), { isDry: true, isNew: true });
-      const reading = { ...how.reading, ...(found ? suggestedReading(found.suggested) : {}) };
-      if (Object.keys(reading).length === Object.keys(how.reading).length) return;
+      const found = await ask(chosen, sentOptions(how, null, fields ?? {}), signal, fields === null);
+      if (!found) break;
+      const reading: Reading = { ...how.reading, ...suggestedReading(found.suggested) };
+      const isRead = Object.keys(reading).length === Object.keys(how.reading).length;
+      const similar: Mapped = fields || !areNamesRead(found, how.reading) ? {} : suggestedFields(entity, found);
+      if (Object.keys(similar).length) fields = { ...foundBy(found), ...similar };
+      else if (isRead) break;
       how = { ...how, reading };
       setOptions(how);
     }
+    end();
   }
 
   /** What was checked is what is imported: after a change there is no check any more. */
@@ -75,10 +87,15 @@ function Import({ entity }: { entity: Entity }) {
     setOutcome(null);
   }
 
+  /** Checks the rows, or imports them. */
+  async function run(from: File, sent: Sent, { isDry = false, isNew = false }): Promise<void> {
+    if (isBusy) return;
+    await ask(from, sent, begin(), isNew, isDry);
+    end();
+  }
+
   /** `isNew` says that the file or its sheet is looked at for the first time, so that its columns are not mapped. */
-  async function run(from: File, sent: Sent, { isDry = false, isNew = false }): Promise<FileHeader | null> {
-    if (isBusy) return null;
-    const signal = begin();
+  async function ask(from: File, sent: Sent, signal: AbortSignal, isNew: boolean, isDry = true) {
     let found: FileHeader | null = null;
     setProblem("");
     if (isNew) setOutcome(null);
@@ -97,7 +114,6 @@ function Import({ entity }: { entity: Entity }) {
       if (isStopped(error)) setProblem(isDry ? "" : t("import.stopped"));
       else failed(error);
     }
-    end();
     return found;
   }
 
@@ -107,8 +123,10 @@ function Import({ entity }: { entity: Entity }) {
     if (data.header) {
       setHeader(data.header);
       if (isNew) {
-        chosen = guessed(entity, data.header, !!wrong);
+        const similar = suggestedFields(entity, data.header);
+        chosen = { ...foundBy(data.header), ...similar };
         setMapped(chosen);
+        setSuggested(similar);
       }
     }
     if (wrong) {
@@ -171,7 +189,13 @@ function Import({ entity }: { entity: Entity }) {
               />
             )}
             {header ? (
-              <Mapping entity={entity} header={header} mapped={mapped} change={(next) => change({ mapped: next })} />
+              <Mapping
+                entity={entity}
+                header={header}
+                mapped={mapped}
+                suggested={suggested}
+                change={(next) => change({ mapped: next })}
+              />
             ) : (
               <p class="muted">
                 {t("import.names", {
@@ -196,7 +220,7 @@ function Import({ entity }: { entity: Entity }) {
                 disabled={isBusy}
                 class={outcome ? "" : "primary"}
                 onClick={() =>
-                  void run(file, sentOptions(options, header, mapped), { isDry: true, isNew: header === null })
+                  void (header ? run(file, sentOptions(options, header, mapped), { isDry: true }) : look(file, options))
                 }
               >
                 <Icon name="eye" />
@@ -231,16 +255,14 @@ const Running = ({ stop }: { stop: () => void }) => (
   </div>
 );
 
-const plain = (text: string) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
+/** Whether the names of the columns stay the same with what the service suggests. */
+const areNamesRead = ({ columns, suggested: { encoding, headerRow } }: FileHeader, reading: Reading): boolean =>
+  (!headerRow || headerRow === reading.headerRow) &&
+  (!encoding || encoding === reading.encoding || columns.every(({ name }) => /^[ -~]*$/.test(name)));
 
-/** The field of each column: the one that the service has found, or one with such a title, in any spelling. */
-function guessed(entity: Entity, header: FileHeader, byTitle: boolean): Mapped {
-  const titled = (name: string) =>
-    entity.fields.find((field) => [field.name, titleOf(field)].some((own) => plain(own) === plain(name)));
-  return Object.fromEntries(
-    header.columns.map(({ name, field }) => [name, field ?? ((byTitle && titled(name)?.name) || "")]),
-  );
-}
+/** The field of each column that the service has found. */
+const foundBy = ({ columns }: FileHeader): Mapped =>
+  Object.fromEntries(columns.map(({ name, field }) => [name, field ?? ""]));
 
 function sentOptions(options: Options, header: FileHeader | null, mapped: Mapped) {
   const renamed = Object.entries(mapped)

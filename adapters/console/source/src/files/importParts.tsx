@@ -1,12 +1,10 @@
-// Parts of the import: the choice of a file, its columns, and what became of its rows.
+// Parts of the import: the choice of a file, and the fields of its columns.
 import { useState } from "preact/hooks";
 import type { Entity } from "../api/meta";
-import type { FileHeader, Imported } from "../api/types";
+import type { FileHeader } from "../api/types";
 import { titleOf } from "../grid/cells";
 import { Icon } from "../parts/Icon";
-import { href } from "../session/routes";
 import { t } from "../words/words";
-import { download } from "./Export";
 
 /** Names of fields by those of columns: empty where a column goes by its own name. */
 export type Mapped = Record<string, string>;
@@ -66,10 +64,12 @@ interface MappingProps {
   entity: Entity;
   header: FileHeader;
   mapped: Mapped;
+  /** Fields that the console suggests for columns with similar names. */
+  suggested: Mapped;
   change: (mapped: Mapped) => void;
 }
 
-export function Mapping({ entity, header, mapped, change }: MappingProps) {
+export function Mapping({ entity, header, mapped, suggested, change }: MappingProps) {
   const unmapped = writable(entity).filter((field) => field.required && !Object.values(mapped).includes(field.name));
   const hasSamples = header.columns.some(({ samples }) => samples.length > 0);
   return (
@@ -109,6 +109,9 @@ export function Mapping({ entity, header, mapped, change }: MappingProps) {
                       </option>
                     ))}
                   </select>
+                  {mapped[name] && mapped[name] === suggested[name] && (
+                    <span class="badge warn">{t("import.suggested")}</span>
+                  )}
                 </td>
               </tr>
             ))}
@@ -117,72 +120,6 @@ export function Mapping({ entity, header, mapped, change }: MappingProps) {
       </div>
       {unmapped.length > 0 && (
         <p class="badge warn">{t("import.lacks", { names: unmapped.map(titleOf).join(", ") })}</p>
-      )}
-    </section>
-  );
-}
-
-export function Report({
-  entity,
-  result,
-  isDry,
-  name,
-}: {
-  entity: Entity;
-  result: Imported;
-  isDry: boolean;
-  name: string;
-}) {
-  function save(): void {
-    const quote = (text: string) => `"${text.replace(/"/g, '""')}"`;
-    const lines = result.errors.map((error) => `${error.row},${quote(error.message)}`);
-    download(new Blob([["row,message", ...lines, ""].join("\r\n")], { type: "text/csv" }), `${name}.errors.csv`);
-  }
-  return (
-    <section class="section" role="status">
-      <h2>{t(isDry ? "import.would" : "import.done", { count: result.imported })}</h2>
-      {result.errors.length > 0 && (
-        <p>{t(result.errorsTruncated ? "import.failed.more" : "import.failed", { count: result.errors.length })}</p>
-      )}
-      {result.skipped > 0 && <p class="muted">{t("import.skipped", { count: result.skipped })}</p>}
-      {!isDry && (
-        <p>
-          <a class="button" href={href("rows", entity.plural)}>
-            {t("import.see")}
-          </a>
-        </p>
-      )}
-      {result.errors.length > 0 && (
-        <>
-          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keys */}
-          <div class="table-box import-errors" tabIndex={0} role="region" aria-label={t("import.message")}>
-            <table class="plain">
-              <thead>
-                <tr>
-                  <th scope="col">{t("import.row")}</th>
-                  <th scope="col">{t("import.message")}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {result.errors.slice(0, 200).map((error) => (
-                  <tr key={error.row}>
-                    <td class="numeric">{error.row}</td>
-                    <td>
-                      <bdi>{error.message}</bdi>
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-          {(result.errors.length > 200 || result.errorsTruncated) && <p class="muted">{t("import.first")}</p>}
-          <p>
-            <button type="button" onClick={save}>
-              <Icon name="download" />
-              {t("import.report")}
-            </button>
-          </p>
-        </>
       )}
     </section>
   );

@@ -1,5 +1,5 @@
 // Fields of the administration's forms, and their sending: errors at their fields, one request at a time.
-import { h } from "preact";
+import { type ComponentChildren, h } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { ApiError } from "../api/api";
 import { t } from "../words/words";
@@ -38,17 +38,21 @@ export function useSending(): Sending {
   return { isBusy, summary, problems, shown, run };
 }
 
-interface TextProps {
+export interface TextProps {
   label: string;
   name: string;
   value: string;
   change: (value: string) => void;
   sending?: Sending;
-  type?: "text" | "email" | "password" | "tel" | "datetime-local";
+  type?: "text" | "email" | "password" | "tel" | "url" | "datetime-local";
   hint?: string;
   required?: boolean;
   autocomplete?: string;
   disabled?: boolean;
+  /** Id of a list of known values. */
+  list?: string;
+  /** A control next to the input. */
+  more?: ComponentChildren;
 }
 
 export function TextField({ label, name, value, change, sending, type = "text", hint, required, ...more }: TextProps) {
@@ -56,25 +60,34 @@ export function TextField({ label, name, value, change, sending, type = "text", 
   const problem = sending?.problems[name];
   sending?.shown.add(name);
   const described = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(" ") || undefined;
+  const input = h("input", {
+    id,
+    type,
+    name,
+    dir: "auto",
+    value,
+    "aria-describedby": described,
+    "aria-invalid": problem ? true : undefined,
+    "aria-required": required || undefined,
+    onInput: (event: { currentTarget: HTMLInputElement }) => change(event.currentTarget.value),
+    autocomplete: more.autocomplete ?? "off",
+    disabled: more.disabled,
+    list: more.list,
+  });
   return (
     <div class="field">
       <label for={id}>
         {label}
         {required && <span aria-hidden="true"> *</span>}
       </label>
-      {h("input", {
-        id,
-        type,
-        name,
-        dir: "auto",
-        value,
-        "aria-describedby": described,
-        "aria-invalid": problem ? true : undefined,
-        "aria-required": required || undefined,
-        onInput: (event: { currentTarget: HTMLInputElement }) => change(event.currentTarget.value),
-        autocomplete: more.autocomplete ?? "off",
-        disabled: more.disabled,
-      })}
+      {more.more ? (
+        <span class="beside">
+          {input}
+          {more.more}
+        </span>
+      ) : (
+        input
+      )}
       {problem && (
         <span class="problem" id={`${id}-problem`}>
           {problem}
@@ -106,18 +119,18 @@ export function useTexts<T extends Texts<T>>(given: T, mayWrite = true) {
       return { ...next, ...Object.fromEntries(kept) };
     });
   }
+  const props = (name: keyof T & string, label: string): TextProps => ({
+    label,
+    name,
+    value: texts[name],
+    change: (value) => setTexts((now) => ({ ...now, [name]: value })),
+    sending,
+    disabled: !mayWrite,
+  });
   const field = (name: keyof T & string, label: string, more: Partial<TextProps> = {}) => (
-    <TextField
-      label={label}
-      name={name}
-      value={texts[name]}
-      change={(value) => setTexts((now) => ({ ...now, [name]: value }))}
-      sending={sending}
-      disabled={!mayWrite}
-      {...more}
-    />
+    <TextField {...props(name, label)} {...more} />
   );
-  return { texts, sending, field, stored };
+  return { texts, sending, field, props, stored };
 }
 
 /** How many fields need attention, and what is wrong with those that the form does not show. */

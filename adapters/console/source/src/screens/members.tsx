@@ -12,7 +12,7 @@ import { type Column, Listed, Pick, SearchBox, Table, Tags, usePaged } from "../
 import { Head } from "../parts/Title";
 import { toast } from "../parts/Toast";
 import { go, href, query } from "../session/routes";
-import { may } from "../session/session";
+import { may, tenant } from "../session/session";
 import { date, type Key, t } from "../words/words";
 import { rolesOf } from "./identity";
 import { Invitations } from "./invitations";
@@ -65,7 +65,9 @@ function MemberList({ roles }: { roles: string[] }) {
   const [isActive, setActive] = useState("");
   const [role, setRole] = useState("");
   const asked = { search, isActive, role, sortBy: "fullName", sortDirection: "asc" };
-  const list = usePaged<UserItem>("/api/users", asked);
+  // in the tenant of super-admins, /api/users lists the users of all tenants
+  const own = tenant.value?.identifier === "system" ? `/api/tenants/${tenant.value.id}/users` : "/api/users";
+  const list = usePaged<UserItem>(own, asked);
   return (
     <>
       <div class="tools">

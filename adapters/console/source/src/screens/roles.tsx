@@ -1,4 +1,4 @@
-// Roles × permissions: a matrix whose ticks are gathered and saved role by role.
+// Roles × resources: a matrix whose changes are gathered and saved role by role.
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import type { Permission, ListedRoleItem as Role } from "../api/types";
@@ -15,7 +15,9 @@ import { attempt, toast } from "../parts/Toast";
 import { useUnsaved } from "../parts/unsaved";
 import { may, tenant } from "../session/session";
 import { type Key, t } from "../words/words";
-import { holds, permissionsOf, rolesOf } from "./identity";
+import { permissionsOf, rolesOf } from "./identity";
+import { resourceName, resourceOf } from "./presets";
+import { type Group, Legend, MatrixRows } from "./RoleMatrix";
 
 interface Both {
   roles: Role[];
@@ -58,17 +60,21 @@ function groupName(group: string): string {
 }
 
 /** Permissions by what they are about: the category where one is given, else the resource behind the colon. */
-function grouped(roles: Role[], permissions: Permission[]): [category: string, names: string[]][] {
+function grouped(roles: Role[], permissions: Permission[]): Group[] {
   const categories = new Map<string, string>(permissions.map((known) => [known.name, known.category]));
   for (const name of roles.flatMap((role) => role.permissions)) if (!categories.has(name)) categories.set(name, "");
-  const groups = new Map<string, string[]>();
+  const groups = new Map<string, Map<string, string[]>>();
   for (const [name, category] of categories) {
-    const group = category || name.split(":")[1] || name;
-    groups.set(group, [...(groups.get(group) ?? []), name]);
+    const resources = groups.get(category || resourceOf(name)) ?? new Map<string, string[]>();
+    groups.set(category || resourceOf(name), resources);
+    resources.set(resourceOf(name), [...(resources.get(resourceOf(name)) ?? []), name].sort());
   }
   return [...groups]
     .sort(([a], [b]) => Number(b === "*") - Number(a === "*") || groupName(a).localeCompare(groupName(b)))
-    .map(([group, names]) => [group, names.sort()]);
+    .map(([group, resources]) => ({
+      title: groupName(group),
+      resources: [...resources].sort(([a], [b]) => resourceName(a).localeCompare(resourceName(b))),
+    }));
 }
 
 /** Roles that the system has are those of every tenant: they are changed where all tenants are administered. */
@@ -80,6 +86,9 @@ function reasonOf(role: Role, name: string): string {
   return may(name) ? "" : t("roles.lacking");
 }
 
+const isFound = ([resource, names]: Group["resources"][number], wanted: string) =>
+  resourceName(resource).toLowerCase().includes(wanted) || names.some((name) => name.includes(wanted));
+
 /** Columns that a browser draws at once, and somebody compares. */
 const MOST_COLUMNS = 24;
 
@@ -87,15 +96,14 @@ function Matrix({ roles: all, permissions, reload }: Both & { reload: () => Prom
   const [changed, setChanged] = useState<Record<string, string[]>>({});
   const [text, setText] = useState("");
   const [named, setNamed] = useState("");
+  const [isWhole, setWhole] = useState(false);
   const [isBusy, setBusy] = useState(false);
   const found = all.filter((role) => role.name.toLowerCase().includes(named.trim().toLowerCase()));
   const roles = found.slice(0, MOST_COLUMNS);
   const mayWrite = may("update:roles");
   const held = (role: Role) => changed[role.id] ?? role.permissions;
 
-  function toggle(role: Role, name: string): void {
-    const before = held(role);
-    const next = before.includes(name) ? before.filter((other) => other !== name) : [...before, name];
+  function set(role: Role, next: string[]): void {
     const isBack = [...next].sort().join() === [...role.permissions].sort().join();
     const { [role.id]: _, ...others } = changed;
     setChanged(isBack ? others : { ...others, [role.id]: next });
@@ -119,17 +127,25 @@ function Matrix({ roles: all, permissions, reload }: Both & { reload: () => Prom
     await reload();
   }
 
+  const wanted = text.trim().toLowerCase();
   const groups = grouped(all, permissions)
-    .map(([group, names]) => [group, names.filter((name) => name.includes(text.trim().toLowerCase()))] as const)
-    .filter(([, names]) => names.length);
+    .map(({ title, resources }) => ({ title, resources: resources.filter((each) => isFound(each, wanted)) }))
+    .filter(({ resources }) => resources.length);
   const count = Object.keys(changed).length;
   useUnsaved(count > 0);
   const isLimited =
-    mayWrite && roles.some((role) => groups.some(([, names]) => names.some((name) => reasonOf(role, name))));
+    mayWrite &&
+    roles.some((role) =>
+      groups.some(({ resources }) => resources.some(([, names]) => names.some((name) => reasonOf(role, name)))),
+    );
   return (
     <>
       <div class="tools">
         <Find value={text} change={setText} placeholder={t("permission")} />
+        <label class="check">
+          <input type="checkbox" checked={isWhole} onChange={() => setWhole(!isWhole)} />
+          {t("roles.each")}
+        </label>
         {all.length > MOST_COLUMNS && (
           <>
             <Find value={named} change={setNamed} placeholder={t("roles.search")} label={t("roles.search")} />
@@ -149,13 +165,14 @@ function Matrix({ roles: all, permissions, reload }: Both & { reload: () => Prom
           </>
         )}
       </div>
+      <Legend />
       {isLimited && <p class="muted">{t("roles.limits")}</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keys */}
       <div class="table-box matrix-box" tabIndex={0} role="region" aria-label={t("roles.matrix")}>
         <table class="plain matrix">
           <thead>
             <tr>
-              <th scope="col">{t("permission")}</th>
+              <th scope="col">{t("roles.resource")}</th>
               {roles.map((role) => (
                 <th scope="col" key={role.id} title={role.description}>
                   <RoleMenu role={role} reload={reload} />
@@ -163,41 +180,15 @@ function Matrix({ roles: all, permissions, reload }: Both & { reload: () => Prom
               ))}
             </tr>
           </thead>
-          {groups.map(([group, names]) => (
-            <tbody key={group}>
-              <tr class="category">
-                <th colSpan={roles.length + 1} scope="colgroup">
-                  {groupName(group)}
-                </th>
-              </tr>
-              {names.map((name) => (
-                <tr key={name}>
-                  <th scope="row">
-                    <code>{name}</code>
-                  </th>
-                  {roles.map((role) => {
-                    const isOwn = held(role).includes(name);
-                    const by = holds(held(role), name);
-                    const reason = by && !isOwn ? t("roles.by", { name: by }) : mayWrite ? reasonOf(role, name) : "";
-                    return (
-                      <td key={role.id}>
-                        <label title={reason || undefined}>
-                          <input
-                            type="checkbox"
-                            aria-label={`${role.name}: ${name}`}
-                            aria-description={reason || undefined}
-                            checked={by !== null}
-                            disabled={!mayWrite || reason !== ""}
-                            onChange={() => toggle(role, name)}
-                          />
-                        </label>
-                      </td>
-                    );
-                  })}
-                </tr>
-              ))}
-            </tbody>
-          ))}
+          <MatrixRows
+            groups={groups}
+            roles={roles}
+            held={held}
+            set={set}
+            mayWrite={mayWrite}
+            reasonOf={reasonOf}
+            isWhole={isWhole || (wanted !== "" && wanted.includes(":"))}
+          />
         </table>
       </div>
     </>

@@ -59,7 +59,13 @@ export function SecurityForm({ of, set }: { of: OwnSettings; set: (settings: Own
       <h2>{t("security")}</h2>
       <Summary sending={sending} />
       <label class="check">
-        <input type="checkbox" checked={requireMfa} disabled={!mayWrite} onChange={() => setRequired(!requireMfa)} />
+        <input
+          type="checkbox"
+          class="switch"
+          checked={requireMfa}
+          disabled={!mayWrite}
+          onChange={() => setRequired(!requireMfa)}
+        />
         {t("security.mfa")}
       </label>
       {security.requiredSince && (

@@ -1,9 +1,11 @@
 // Settings of the caller's tenant: its own administrators change language, currency and branding; a super-admin the rest.
+import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import { mayArea } from "../api/meta";
 import type { OwnSettings } from "../api/types";
 import { Submit } from "../parts/Button";
 import { Summary, useTexts } from "../parts/Fields";
+import { ColorField, currencies, ListField, languages, timeZones } from "../parts/Pickers";
 import { Ready, useLoaded } from "../parts/States";
 import { Head } from "../parts/Title";
 import { toast } from "../parts/Toast";
@@ -74,7 +76,8 @@ const textsOf = ({ timezone, language, currency, branding }: OwnSettings) => ({
 
 function OwnForm({ of, set }: { of: OwnSettings; set: (settings: OwnSettings) => void }) {
   const mayWrite = may("update:tenant-settings");
-  const { texts, sending, field, stored } = useTexts(textsOf(of), mayWrite);
+  const { texts, sending, field, props, stored } = useTexts(textsOf(of), mayWrite);
+  const [lists] = useState(() => ({ zones: timeZones(), languages: languages(), currencies: currencies() }));
   function submit(event: Event): void {
     event.preventDefault();
     const { timezone, language, currency, ...brand } = texts;
@@ -93,16 +96,16 @@ function OwnForm({ of, set }: { of: OwnSettings; set: (settings: OwnSettings) =>
     <form class="panel" onSubmit={submit} noValidate aria-busy={sending.isBusy}>
       <Summary sending={sending} />
       <div class="form">
-        {field("timezone", t("tenant.timezone"), { hint: t("tenant.timezone.hint") })}
-        {field("language", t("tenant.language"))}
-        {field("currency", t("tenant.currency"))}
+        <ListField {...props("timezone", t("tenant.timezone"))} names={lists.zones} hint={t("tenant.timezone.hint")} />
+        <ListField {...props("language", t("tenant.language"))} names={lists.languages} />
+        <ListField {...props("currency", t("tenant.currency"))} names={lists.currencies} />
       </div>
       <h2>{t("tenant.brand")}</h2>
       <div class="form">
         {field("branding.name", t("tenant.brand.name"))}
-        {field("branding.primaryColor", t("tenant.brand.color"), { hint: t("tenant.brand.color.hint") })}
-        {field("branding.logoUrl", t("tenant.brand.logo"))}
-        {field("branding.supportEmail", t("tenant.brand.support"))}
+        <ColorField {...props("branding.primaryColor", t("tenant.brand.color"))} hint={t("tenant.brand.color.hint")} />
+        {field("branding.logoUrl", t("tenant.brand.logo"), { type: "url" })}
+        {field("branding.supportEmail", t("tenant.brand.support"), { type: "email" })}
       </div>
       {mayWrite && (
         <p>
