@@ -164,6 +164,7 @@ BELOW = re.compile(r"\][!?]?\.?\[[^\]]+\]\s*=(?![=>])|\][!?]?\.\w+\s*=(?![=>])")
 DEEP = re.compile(r"__proto__|setPrototypeOf|\.prototype\b|defineProperty|\b(?:deep)?[mM]erge\w*\(|\bfor\s*\([^)]* in ")
 
 ASSIGNED = {
+    "src/files/matching.ts: found[column] = field.name;": "a text, which the setter of __proto__ ignores",
     "src/forms/reference.tsx: else if (target.display) query[`${target.display}.contains`] = typed;": "has a dot in it",
     'src/forms/Form.tsx: if (known.has(field)) found[field] = [found[field], message].filter(Boolean).join("; ");': (
         "a text, under the name of a declared field"

@@ -76,7 +76,7 @@ def test_every_file_copied_into_the_image_is_in_the_build_context() -> None:
     copied = re.findall(r"^COPY (?!--from)(.*) \S+$", DOCKERFILE, re.MULTILINE)
     named = {word.rstrip("/") for line in copied for word in line.split()} - {"requirements"}
     locked = {*re.findall(r"locked=(\w+)", DOCKERFILE), *re.findall(r"-r requirements/(\w+)\.txt", DOCKERFILE)}
-    assert locked == {"server", "traces", "run", "build"}
+    assert locked == {"server", "traces", "run", "files", "build"}
     assert sent == named | {f"requirements/{name}.txt" for name in locked}
     assert all((ROOT / name).exists() for name in sent)
 

@@ -15,14 +15,14 @@ _MADE_AT = datetime(2026, 11, 1, tzinfo=UTC)
 _ADD = """
 WITH added AS (
     INSERT INTO files (tenant_id, id, purpose, name, type, size, sha256, sizes, state, since, created_at)
-    VALUES ($1, $2, 'products.photo', 'a.png', 'image/png', $3, $4, '{}', 'held', $5, $5) RETURNING tenant_id, size
+    VALUES ($1, $2, 'pictures.photo', 'a.png', 'image/png', $3, $4, '{}', 'held', $5, $5) RETURNING tenant_id, size
 )
 INSERT INTO file_usage AS u SELECT tenant_id, size, 1 FROM added
 ON CONFLICT (tenant_id) DO UPDATE SET bytes = u.bytes + excluded.bytes, files = u.files + 1"""
 
 
 async def add_file(database_url: str, store: Path | None, content: bytes = CONTENT) -> UUID:
-    """Add a file, with its content if ``store`` is given."""
+    """Add a file, with its content if ``store`` is given. No field has its purpose, so no row has to hold it."""
     file_id = new_id()
     connection = await asyncpg.connect(database_url)
     try:

@@ -16,6 +16,7 @@ REGULAR = {"compile", "match", "fullmatch", "search", "sub", "subn", "split", "f
 NOT_ESCAPED = {
     "adapters/argon2/foreign.py": "the patterns are literals of the table above",
     "adapters/http/request/hosts.py": "hosts of a setting, escaped where they are listed",
+    "domain/entities/attachments/keys.py": "literals, put together",
     "domain/entities/files/csv_rows.py": "the delimiter is escaped where it is made",
     "domain/entities/files/spelling.py": "literals, put together with an escaped separator",
     "domain/entities/forms.py": "digits of a declaration",

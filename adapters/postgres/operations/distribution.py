@@ -31,7 +31,7 @@ async def distribute(url: str, registry: Registry) -> list[str]:
             await connection.execute(SETTING_UP[1])
         missing = _missing(await _done(connection), registry)
         async with connection.transaction():
-            await connection.execute(f"SET LOCAL tenantry.scope = '{EVERY}'")
+            await connection.execute("SET LOCAL tenantry.scope = 'every'")
             # Citus refuses several statements in one message.
             keys = [row["name"] for row in await connection.fetch(_KEYS)]
             for statement in statements(registry, await _done(connection), keys):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from adapters.http.entities.changes.event_stream import STREAM_TEXTS
+from adapters.http.entities.changes.stream_texts import STREAM_TEXTS
 from adapters.http.entities.part import EntityUseCases
 from adapters.images.processes import ProcessImages
 from application.entities.attachments.availability import FileAvailability

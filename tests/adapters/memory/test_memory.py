@@ -173,8 +173,8 @@ MOST = 24
 
 async def lines(rows: int, *, is_upsert: bool) -> AsyncIterator[bytes]:
     for number in range(rows):
-        own = ["11111111", None, None] if is_upsert else []
-        cells = ["A", f"SKU-{number}", None, "1", str(number), "draft", None, None]
+        own = ["111111111", None, None] if is_upsert else []
+        cells = ["A", f"SKU-{number}", None, "1", str(number), "draft", None, None, None]
         yield written([str(number + 2), str(new_id()), *own, *cells]).encode()
 
 

@@ -365,8 +365,8 @@ def test_a_workbook_of_libreoffice_is_read_as_it_looks() -> None:
     file = (Path(__file__).parent / "typed" / "typed.xlsx").read_bytes()
     rows, errors = rows_of(file, read_entity(Product), time_zone="Europe/Berlin")
     assert rows == [
-        ["Lamp", "LAMP-1", "of two rows", "0.3", "100000", "draft", None, "2026-03-29T07:30:00+00:00"],
-        ["Hidden cup", "CUP-1", None, "2.5", "25000", "draft", None, "2026-11-21T23:00:00+00:00"],
+        ["Lamp", "LAMP-1", "of two rows", "0.3", "100000", "draft", None, "2026-03-29T07:30:00+00:00", None],
+        ["Hidden cup", "CUP-1", None, "2.5", "25000", "draft", None, "2026-11-21T23:00:00+00:00", None],
     ]
     assert errors == [RowError(4, "price: holds the error #DIV/0!", (FieldError("price", "holds the error #DIV/0!"),))]
 

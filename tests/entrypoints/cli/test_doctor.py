@@ -20,8 +20,9 @@ from tests.servers.smtp_server import certificate, smtp_server
 PAGE = Path("docs/command-line.md")
 
 
-def test_doctor_reports_problems_with_the_remedy(tenantry: Tenantry, migrated: dict[str, str]) -> None:
-    well = tenantry("doctor", **migrated, PORT=str(free_port()))
+def test_doctor_reports_problems_with_the_remedy(tenantry: Tenantry, migrated: dict[str, str], tmp_path: Path) -> None:
+    settings = {**migrated, "FILES_URL": f"file://{tmp_path}/files"}
+    well = tenantry("doctor", **settings, PORT=str(free_port()))
     assert "taken" not in well.stdout, well.stderr
     notes = [line for line in well.stdout.splitlines() if line.startswith("note:")]
     # the embedded servers of tests do not wait for the disk
@@ -30,7 +31,7 @@ def test_doctor_reports_problems_with_the_remedy(tenantry: Tenantry, migrated: d
     assert (well.returncode, well.stdout.endswith("doctor:    nothing else was found\n")) == (1, is_durable)
     with closing(socket.create_server(("127.0.0.1", 0))) as taken:
         port = str(taken.getsockname()[1])
-        ended = tenantry("doctor", **migrated, PORT=port, WORKERS="256", SMTP_URL=f"smtp://127.0.0.1:{free_port()}")
+        ended = tenantry("doctor", **settings, PORT=port, WORKERS="256", SMTP_URL=f"smtp://127.0.0.1:{free_port()}")
     assert ended.returncode == 1
     assert f"Port {port} is taken" in ended.stdout
     assert "raise max_connections" in ended.stdout

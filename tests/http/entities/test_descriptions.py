@@ -39,7 +39,7 @@ async def test_an_entity_is_described_whole(app: TestApp) -> None:
         "name": "Product",
         "title": "Products",
         "display": "name",
-        "columns": ["name", "sku", "categoryId", "price", "stock", "status", "releasedAt"],
+        "columns": ["name", "sku", "categoryId", "price", "stock", "status", "releasedAt", "photoId"],
         "may": {
             "create": True,
             "read": True,

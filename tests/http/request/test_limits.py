@@ -84,7 +84,7 @@ def limit_of(served: Served) -> int:
     return served.limit.count
 
 
-TOGETHER = {"invitations", "invitation-link", "login"}
+TOGETHER = {"changes", "invitations", "invitation-link", "login", "products.content"}
 """Limits that several ways to the same thing share."""
 
 

@@ -56,6 +56,13 @@ TABLES = {
 
 OTHERS = {
     ("GET", "/api/changes"): 120,
+    ("GET", "/api/changes/stream"): 120,
+    ("POST", "/api/files"): 60,
+    ("GET", "/api/files/{id}"): 100,
+    ("DELETE", "/api/files/{id}"): 100,
+    ("GET", "/api/products/{id}/photo"): 300,
+    ("POST", "/api/products/{id}/photo/link"): 300,
+    ("GET", "/files/{token}"): 600,
     ("GET", "/api/webhooks"): 100,
     ("GET", "/api/webhooks/{webhook_id}"): 100,
     ("DELETE", "/api/webhooks/{webhook_id}"): 100,

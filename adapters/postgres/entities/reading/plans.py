@@ -141,7 +141,8 @@ def _usual(model: EntityModel) -> Iterator[tuple[dict[str, str], tuple[str, ...]
 def recommended_indexes(model: EntityModel) -> Iterator[str]:
     """Recommend indexes for bounded, sorted pages of a related row: a category's products by price."""
     declared = {index.fields[:2] for index in model.declaration.indexes}
-    references = [field for field in model.declared if field.reference is not None]
+    # clients show a row's attachments, and do not list rows by an attachment
+    references = [field for field in model.declared if field.reference is not None and field.attachment is None]
     for reference in references:
         for amount in (field for field in model.declared if field.kind is Kind.DECIMAL):
             if (reference.name, amount.name) not in declared:

@@ -135,7 +135,6 @@ async def test_content_of_another_type_is_never_shown_inline(contents: Contents,
         (b"\x89PNG\r\n\x1a\n" + bytes(50), "not a whole image/png"),
         (b"Hello, ", "text/plain"),
         (bytes(9), ANY_CONTENT),
-        (b"", "text/plain"),
     ],
 )
 async def test_a_refusal_names_the_type_that_was_found(
@@ -143,6 +142,11 @@ async def test_a_refusal_names_the_type_that_was_found(
 ) -> None:
     message = await refusal(contents, tmp_path, content, "image/gif", "video/mp4")
     assert message == f"The content is {named}. Accepted types: image/gif, video/mp4."
+
+
+async def test_a_refusal_says_that_a_file_is_empty(contents: Contents, tmp_path: Path) -> None:
+    message = await refusal(contents, tmp_path, b"", "image/gif", "video/mp4")
+    assert message == "The file is empty. Accepted types: image/gif, video/mp4."
 
 
 def encrypted(file: bytes) -> bytes:

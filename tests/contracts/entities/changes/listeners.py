@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from adapters.http.entities.changes.event_stream import STREAM_TEXTS
+from adapters.http.entities.changes.stream_texts import STREAM_TEXTS
 from adapters.memory.admissions import MemoryAdmissions
 from adapters.memory.clock import MovableClock
 from adapters.memory.wakes import MemoryWakes

@@ -45,5 +45,5 @@ async def test_a_store_that_cannot_be_written_is_a_finding_with_the_remedy(setti
 
 
 async def test_a_store_is_not_probed_without_a_field_for_files(tmp_path: Path) -> None:
-    unreachable = Settings(files_url="s3://bucket/files?endpoint=http://127.0.0.1:9", data_dir=tmp_path)
+    unreachable = Settings(entities=(), files_url="s3://bucket/files?endpoint=http://127.0.0.1:9", data_dir=tmp_path)
     assert [finding async for finding in file_store_findings(unreachable)] == []
