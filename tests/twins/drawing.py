@@ -131,7 +131,9 @@ def _refer(draw: st.DrawFn, model: EntityModel, registry: Registry, row: Row, dr
             row[field.name] = draw(
                 _links(field, [other["id"] for other in drawn.get(registry[field.link.target].table, ())])
             )
-        if field.reference is not None:
+        if field.attachment is not None:
+            row[field.name] = None  # files are not drawn
+        elif field.reference is not None:
             target = registry[field.reference.target]
             there = [other["id"] for other in drawn.get(target.table, ())]
             if not there and not field.nullable:
