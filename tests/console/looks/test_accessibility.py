@@ -159,17 +159,19 @@ async def test_what_happened_last_fits_a_telephone(visitor: Visitor) -> None:
     page = visitor.page
     await page.set_viewport_size(NARROW)
     await visitor.enter()
-    table = page.locator(".table-box", has=page.get_by_text("Signed in").first)
-    await expect(table).to_be_visible()
-    assert await table.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
+    events = page.get_by_role("list").filter(has=page.get_by_text("Signed in")).last
+    await expect(events).to_be_visible()
+    assert await events.evaluate("box => box.scrollWidth - box.clientWidth") <= 0
 
 
 async def test_an_address_with_a_tab_that_is_not_there_shows_the_fields(visitor: Visitor) -> None:
     page, app = visitor.page, visitor.service.app
     (lamp,) = (await app.call("GET", "/api/products?sku=LAMP-007", as_whom="acme")).json()["data"]["items"]
-    # products keep no history
-    await visitor.enter(f"rows/products/{lamp['id']}?tab=history")
-    await expect(page.get_by_label("SKU")).to_be_visible()
+    values = {"productId": lamp["id"], "rating": 5, "author": "Ada"}
+    review = (await app.call("POST", "/api/reviews", as_whom="acme", json=values)).json()["data"]
+    # Reviews have no history.
+    await visitor.enter(f"rows/reviews/{review['id']}?tab=history")
+    await expect(page.get_by_label("Rating")).to_be_visible()
     await expect(page.locator(".tabs [aria-current=page]")).to_have_text("Fields")
 
 
