@@ -14,7 +14,7 @@ from adapters.postgres.connection.connections import ServiceConnection
 _OLDEST = "SELECT at FROM change_queue ORDER BY number LIMIT 1"
 SEQUENCER_LOCK = "tenantry.sequencer"
 # A separate statement, so that the snapshot of the next one is younger than the lock.
-_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended('tenantry.sequencer', 0))"
+_LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))"
 _SEQUENCE = """
 WITH taken AS (
     DELETE FROM change_queue WHERE number IN (SELECT number FROM change_queue ORDER BY number LIMIT $1) RETURNING *
@@ -44,6 +44,6 @@ class PostgresChangeQueue:
         return oldest
 
     async def sequence(self, most: int) -> Mapping[UUID | None, int]:
-        if not await self.connection.fetchval(_LOCK):
+        if not await self.connection.fetchval(_LOCK, SEQUENCER_LOCK):
             return {}
         return {row[0]: row[1] for row in await self.connection.fetch(_SEQUENCE, most)}
