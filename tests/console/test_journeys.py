@@ -59,7 +59,7 @@ async def test_rows_are_searched_filtered_and_sorted_in_the_words_of_the_api(vis
     await page.get_by_label("Field").select_option(label="Status")
     await page.get_by_label("Value").select_option("live")
     await page.get_by_role("button", name="Add filter").click()
-    await expect(page.locator(".chip")).to_contain_text("Status is Live")
+    await expect(page.locator(".chip")).to_contain_text("Status is For sale")
     await expect(page.locator("tbody tr:not(.spacer)").first).to_contain_text("Lamp 001")
     await page.get_by_role("button", name="API").click()
     raw = page.get_by_label("Query as the API takes it")

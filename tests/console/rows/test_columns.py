@@ -65,7 +65,7 @@ async def test_a_column_is_dragged_to_another_place(visitor: Visitor) -> None:
     middle = sku["y"] + 12
     await drag(visitor, (status["x"] + 40, middle), (sku["x"] + 8, middle))
     await expect(page.get_by_role("columnheader")).to_have_text(
-        ["", "Name", "Status", "SKU", "Category", "Price", "Stock", "Released at"]
+        ["", "Name", "Status", "SKU", "Category", "Price", "Stock", "Released at", "Photo"]
     )
     assert "sort=name:asc" in page.url
 
@@ -83,7 +83,7 @@ async def test_keys_resize_and_move_the_column_of_the_active_header(visitor: Vis
     assert (await box(header(visitor, "SKU")))["width"] > before["width"]
     await page.keyboard.press("Shift+ArrowRight")
     await expect(page.get_by_role("columnheader")).to_have_text(
-        ["", "Name", "Category", "SKU", "Price", "Stock", "Status", "Released at"]
+        ["", "Name", "Category", "SKU", "Price", "Stock", "Status", "Released at", "Photo"]
     )
     await expect(page.locator("th#active-cell")).to_have_text("SKU")
 
