@@ -19,6 +19,7 @@ from adapters.postgres.schema.row_security import MAKE_ROLE
 from adapters.postgres.schema.schema import metadata_for
 from adapters.postgres.schema.search import IS_POSSIBLE, MAKE_SEARCH, opened, search_index
 from adapters.postgres.schema.sql import DIALECT
+from domain.entities.attachments.marks import FILES
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.markers import MEMBERS
 from domain.entities.registry import build_registry
@@ -119,7 +120,7 @@ def _searches(registry: Registry) -> Iterator[str]:
 
 
 def _tables(registry: Registry) -> list[str]:
-    own = {SHARES, *(name for model in registry.stored for name in tables_of(model))}
+    own = {SHARES, FILES, *(name for model in registry.stored for name in tables_of(model))}
     tables = [table for table in metadata_for(registry).sorted_tables if table.name in own]
     statements: list[ExecutableDDLElement] = []
     for table in tables:
