@@ -6,4 +6,10 @@ _PEOPLE = {"authSocialLogin", "authCreateTenant", "authMakeCode", "authExchangeC
 _WEBHOOKS = "Create Get Update Delete RotateSecret Test Deliveries Retry Replay".split()
 """There is an entity with a feed: tests/http/entities/webhooks."""
 
-ELSEWHERE = {*_PEOPLE, *(f"webhooks{name}" for name in _WEBHOOKS)}
+_FILES = {"filesUpload", "filesRead", "filesDelete", "filesLinked", "productsReadPhoto", "productsLinkPhoto"}
+"""There are uploads and rows that hold them: tests/http/entities/attachments."""
+
+_STREAMS = {"changesStream"}
+"""The response has no end: tests/http/entities/changes."""
+
+ELSEWHERE = {*_PEOPLE, *_FILES, *_STREAMS, *(f"webhooks{name}" for name in _WEBHOOKS)}

@@ -126,7 +126,11 @@ async def test_every_operation_is_answered_as_the_document_says(call: Caller) ->
     await join_by_domain(call.app)
     description = description_of(call.app)
     # What is read without an id needs no line of its own.
-    lists = {path for path, item in description.document["paths"].items() if "get" in item and "{" not in path}
+    lists = {
+        path
+        for path, item in description.document["paths"].items()
+        if "get" in item and "{" not in path and item["get"]["operationId"] not in ELSEWHERE
+    }
     for path in sorted(lists - read):
         assert (await call("GET", path)).status_code == 200, path
     operations = [operation for path in description.document["paths"].values() for operation in path.values()]
@@ -159,7 +163,7 @@ async def use_entity(call: Caller, shelf: Shelf) -> None:
         await call.done("POST", f"{root}/batch/upsert", {"key": shelf.key, "items": [shelf.body]})
     operations = [{"op": "create", "entity": shelf.plural, "values": shelf.body}]
     await call.done("POST", "/api/operations", {"operations": operations})
-    if shelf.plural == "categories":
+    if shelf.plural in ("categories", "products"):
         await call.done("GET", f"{row}/history")
     assert (await call("DELETE", row)).status_code == 204
     if shelf.plural != "currencies":
