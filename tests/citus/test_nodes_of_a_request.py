@@ -27,7 +27,7 @@ from domain.entities.registry import build_registry
 from domain.scope import OneTenant
 from tests.builders import new_id
 from tests.citus.conftest import Cluster
-from tests.golden.test_select_statements import QUERIES
+from tests.golden.test_select_statements import QUERIES, cursor_queries
 
 pytestmark = pytest.mark.citus
 
@@ -68,6 +68,15 @@ async def test_a_page_and_its_total_ask_one_node(
         count_statement(registry, model, count_shape(scope, query)),
     ):
         assert await tasks_of(database, statement, values) == [1]
+
+
+async def test_a_page_after_a_cursor_asks_one_node(database: PostgresDatabase, registry: Registry) -> None:
+    scope = OneTenant(new_id())
+    for plural, asked in cursor_queries(registry):
+        model = registry[plural]
+        query = read_query(model, registry, frozenset(), parse_qsl(asked))
+        statement = page_statement(registry, model, page_shape(scope, query))
+        assert await tasks_of(database, statement, values_of(scope, query)) == [1], asked
 
 
 async def test_a_row_with_a_relation_asks_one_node(database: PostgresDatabase, registry: Registry) -> None:

@@ -100,16 +100,24 @@ def _totals(registry: Registry) -> list[str]:
     ]
 
 
+def cursor_queries(registry: Registry) -> list[tuple[str, str]]:
+    """Return entities with queries after a cursor: in an order of plain columns, and in one with a null in it."""
+    made: list[tuple[str, str]] = []
+    for plural, asked, last in (
+        ("reviews", "sort=createdAt:desc&fields=rating", ["2026-01-01T00:00:00Z", UUID(int=1)]),
+        ("products", "sort=category.name,price:desc&fields=name", [None, 1, UUID(int=1)]),
+    ):
+        cursor = write_cursor(_query(registry, plural, asked).sort, last)
+        made.append((plural, f"{asked}&cursor={cursor}"))
+    return made
+
+
 def _cursors(registry: Registry) -> list[str]:
-    """An order of plain columns, and one with a null in it."""
     made = []
-    for order, last in (("createdAt:desc", "2026-01-01T00:00:00Z"), ("category.name,price:desc", None)):
-        asked = f"sort={order}&fields=rating" if last else f"sort={order}&fields=name"
-        plural = "reviews" if last else "products"
-        sort = _query(registry, plural, asked).sort
-        cursor = write_cursor(sort, [last, UUID(int=1)] if last else [None, 1, UUID(int=1)])
-        shape = _shape(registry, plural, f"{asked}&cursor={cursor}", TENANT)
-        made.append(_titled(f"{plural}?{asked}&cursor=…", page_statement(registry, registry[plural], shape).text))
+    for plural, asked in cursor_queries(registry):
+        shape = _shape(registry, plural, asked, TENANT)
+        title = f"{plural}?{asked.partition('&cursor=')[0]}&cursor=…"
+        made.append(_titled(title, page_statement(registry, registry[plural], shape).text))
     return made
 
 
