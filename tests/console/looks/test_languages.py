@@ -121,7 +121,7 @@ async def test_rows_of_a_file_that_are_refused_say_why_in_german(visitor: Visito
     file = FilePayload(name="lampen.csv", mimeType="text/csv", buffer=content)
     await page.locator("input[type=file]").set_input_files([file])
     await expect(page.locator(".import-errors td bdi")).to_have_text(
-        ["price: muss eine Zahl in einfachen Ziffern sein"]
+        ["Price", "muss eine Zahl in einfachen Ziffern sein"]
     )
 
 

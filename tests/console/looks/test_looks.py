@@ -120,6 +120,7 @@ async def test_a_box_that_is_only_read_looks_it(visitor: Visitor, theme: str) ->
     await visitor.open()
     await page.evaluate("theme => localStorage.setItem('tenantry.theme', theme)", theme)
     await visitor.enter("roles")
+    await page.get_by_label("Show each permission").check()
     row = page.get_by_role("row", name="read:products")
     opacity = "box => Number(getComputedStyle(box).opacity)"
     assert await row.locator("input:disabled").first.evaluate(opacity) < 0.5
