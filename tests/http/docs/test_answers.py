@@ -35,14 +35,7 @@ class Shelf(NamedTuple):
 
 SHELVES = [
     Shelf("categories", {"name": "C{n}"}, {"description": None}, "name\nC{n}\n", "products", "name"),
-    Shelf(
-        "products",
-        {"name": "P", "sku": "SKU-{n}", "price": 1.5},
-        {"stock": 2},
-        "name,sku\nP,SKU\n",
-        "category,reviews",
-        "sku",
-    ),
+    Shelf("products", {"name": "P", "sku": "S-{n}", "price": 1.5}, {"stock": 2}, "sku\nS\n", "category,reviews", "sku"),
     Shelf("reviews", {"productId": "{product}", "rating": 5, "author": "A"}, {"text": "T"}, "rating\n9\n", "product"),
     Shelf("currencies", {"code": "A{letters}", "name": "N"}, {"name": "M"}, "code,name\nzz,Z\n", key="code"),
     Shelf("applications", {"appId": "app-{n}", "name": "N"}, {"isActive": False}, "appId,name\n,\n", key="appId"),
