@@ -20,6 +20,9 @@ from tests.library import LIBRARY
 from tests.servers.redis_servers import RedisServer, open_cluster
 from tests.servers.shared_memories import Shared, SharedMemory, SharedRedis
 
+_IDS = CountingIds()
+"""Ids of all modules: rows of one may be there in the next."""
+
 
 @pytest.fixture(scope="module")
 def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
@@ -54,14 +57,20 @@ def library_registry() -> Registry:
 
 
 @pytest.fixture(scope="session")
-async def open_library(
+async def library_url(
     new_database: NewDatabase, library_registry: Registry, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[PostgresDatabase]:
+) -> str:
     """A database for the library's entities, made by the migration that is generated from them."""
     url, folders = await new_database(), [VERSIONS, tmp_path_factory.mktemp("migrations")]
     assert await write_migration(url, library_registry, "library", folders) is not None
     assert await upgrade(url, library_registry, folders) == []
-    database = PostgresDatabase(url, library_registry, CountingIds(), connections=12)
+    return url
+
+
+@pytest.fixture(scope="module")
+async def open_library(library_url: str, library_registry: Registry) -> AsyncIterator[PostgresDatabase]:
+    """Closed after each module: all workers of the tests share the connections of one server."""
+    database = PostgresDatabase(library_url, library_registry, _IDS, connections=12)
     await database.open()
     yield database
     await database.close()

@@ -31,6 +31,8 @@ from tests.conftest import NewDatabase
 from tests.contracts.entities.attachments.entities import REGISTRY
 
 EVERY = EveryTenant()
+_IDS = CountingIds()
+"""Ids of all modules: rows of one may be there in the next."""
 
 
 @pytest.fixture(scope="session")
@@ -46,9 +48,9 @@ async def with_tables(url: str, folder: Path) -> str:
     return url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def postgres_attached(attached_url: str) -> AsyncIterator[PostgresDatabase]:
-    opened = PostgresDatabase(attached_url, REGISTRY, CountingIds(), connections=12)
+    opened = PostgresDatabase(attached_url, REGISTRY, _IDS, connections=12)
     await opened.open()
     yield opened
     await opened.close()

@@ -30,6 +30,8 @@ from tests.conftest import NewDatabase
 from tests.linked_entities import REGISTRY
 
 Row = dict[str, Any]
+_IDS = CountingIds()
+"""Ids of all modules: rows of one may be there in the next."""
 
 
 @pytest.fixture(scope="session")
@@ -42,9 +44,9 @@ async def links_url(empty_database: NewDatabase, tmp_path_factory: pytest.TempPa
     return url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def postgres_links(links_url: str) -> AsyncIterator[PostgresDatabase]:
-    opened = PostgresDatabase(links_url, REGISTRY, CountingIds(), connections=12)
+    opened = PostgresDatabase(links_url, REGISTRY, _IDS, connections=12)
     await opened.open()
     yield opened
     await opened.close()

@@ -18,6 +18,9 @@ from tests.conftest import NewDatabase
 from tests.http.app import registry_of
 from tests.http.entities.ownership.tasks import ENTITIES, Tasks, open_tasks
 
+_IDS = CountingIds()
+"""Ids of all modules: rows of one may be there in the next."""
+
 
 @pytest.fixture(scope="session")
 def tasks_registry() -> Registry:
@@ -34,9 +37,9 @@ async def tasks_url(
     return url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 async def open_tasks_database(tasks_url: str, tasks_registry: Registry) -> AsyncIterator[PostgresDatabase]:
-    database = PostgresDatabase(tasks_url, tasks_registry, CountingIds(), connections=12)
+    database = PostgresDatabase(tasks_url, tasks_registry, _IDS, connections=12)
     await database.open()
     yield database
     await database.close()
