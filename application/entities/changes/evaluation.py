@@ -22,7 +22,7 @@ from domain.entities.changes.seeing import (
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.markers import Through
 from domain.entities.owning import limits_in
-from domain.entities.query.query import WHOLE
+from domain.entities.query.query import WHOLE, View
 from domain.scope import OneTenant
 
 
@@ -112,8 +112,8 @@ class Evaluation:
         after, was = state
         if entry.data is None:
             return await self._of_large_row(interest, entry)
-        if entry.action == "changed":
-            return seen_change(interest, {**after, **was}, after, tuple(was), is_own)
+        if entry.action == "changed" or entry.action == "deleted" or entry.action == "restored":  # noqa: PLR1714  # as above
+            return seen_change(interest, entry.action, after, was, is_own)
         if not is_followed(interest, after, is_own):
             return None
         return SeenChange(entry.action, (), None if entry.action in WITHOUT_ROW else shown(interest, after))
@@ -131,7 +131,8 @@ class Evaluation:
 
     async def _of_large_row(self, interest: Interest, entry: LogEntry) -> SeenChange | None:
         """Return the event of a row that is too large for the log, if the reader may read the row now."""
-        if interest.own_of is not None and await self._row(interest.model, entry.row_id) is None:
+        view = View(include_deleted=entry.action == "deleted")
+        if interest.own_of is not None and await self._row(interest.model, entry.row_id, view) is None:
             return None
         assert entry.action != "shared"
         assert entry.action != "unshared"
@@ -140,8 +141,8 @@ class Evaluation:
     async def _through(self, rule: Through, model: EntityModel, given: Iterable[object]) -> Collection[UUID]:
         return await self._rows.changes.own_through(model, rule, {key for key in given if isinstance(key, UUID)})
 
-    async def _row(self, model: EntityModel, row_id: UUID) -> Raw | None:
-        stored = await self._rows.records.get(model, row_id, WHOLE)
+    async def _row(self, model: EntityModel, row_id: UUID, view: View = WHOLE) -> Raw | None:
+        stored = await self._rows.records.get(model, row_id, view)
         return None if stored is None else stored.body
 
 

@@ -12,7 +12,7 @@ from application.entities.guarded_fields import GuardedFields
 from application.ports.entities.changes import LogEntry
 from domain.entities.changes.feeds import IDENTITY_ENTITIES
 from domain.entities.changes.identity_events import event_name, may_read_identity
-from domain.entities.changes.seeing import WITHOUT_ROW
+from domain.entities.changes.seeing import WITHOUT_ROW, changed_fields, members_of
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.markers import Mine
 from domain.entities.owning import limits_of
@@ -122,7 +122,7 @@ class EventReader:
     def _event(self, model: EntityModel, entry: LogEntry, action: str, *, needs_row: bool = False) -> Event:
         fields = GuardedFields(model, self.registry)
         hidden = fields.hidden_from(self.caller)
-        changed = [name for name in _members(entry.was) if name not in hidden]
+        changed = changed_fields(model, members_of(entry.was), hidden)
         has_row = action not in WITHOUT_ROW
         row = fields.readable(self.caller, entry.data) if has_row and entry.data is not None else None
         return Event(action, changed, None if row is None else Raw(row), has_row and row is None, needs_row)

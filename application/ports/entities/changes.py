@@ -26,7 +26,8 @@ class LogEntry(Struct, frozen=True, kw_only=True):
     """A change of a row.
 
     ``data`` is the row after the change as an unlimited reader receives it, ``was`` a JSON object of the former values
-    of the fields that changed. Both are None for a large row. ``subject`` is the user that a share names.
+    of the fields that changed, also of the service's fields in ``FORMER``. Both are None for a large row. ``subject``
+    is the user that a share names.
     """
 
     position: int

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 from msgspec import Raw, Struct
 
-from domain.entities.declaration import EntityModel, FieldModel
+from domain.entities.declaration import SOFT_DELETE, VERSION, EntityModel, FieldModel
 from domain.entities.kinds import Kind
 from domain.entities.markers import Mine
 from domain.entities.query.matching import holds
@@ -18,6 +18,8 @@ from domain.entities.query.query import Condition
 EventAction = Literal[
     "created", "changed", "deleted", "restored", "purged", "entered", "left", "joined", "accepted", "disabled"
 ]
+RowAction = Literal["changed", "deleted", "restored"]
+"""Actions of entries with a row before and after them."""
 WITHOUT_ROW = frozenset({"deleted", "purged", "left"})
 """Actions whose events have no row."""
 
@@ -43,21 +45,22 @@ _TYPES: Mapping[Kind, Any] = {
 }
 
 
+IS_DELETED = SOFT_DELETE[0]
+_LIVE: Members = {field.wire: Raw(b"false" if field is IS_DELETED else b"null") for field in SOFT_DELETE}
+
+
 class Interest(Struct, frozen=True, kw_only=True, cache_hash=True):
     """The rows of one entity that a reader follows.
 
     ``hidden`` are the JSON names of fields that the reader may not read, ``where`` the filters. With ``own_of`` the
-    reader sees only own rows: those of this user.
+    reader sees only own rows: those of this user. Without ``with_deleted`` the reader follows live rows, as in a list.
     """
 
     model: EntityModel
     hidden: frozenset[str] = frozenset()
     where: tuple[Condition, ...] = ()
     own_of: UUID | None = None
-
-    @property
-    def narrows(self) -> bool:
-        return bool(self.where) or self.own_of is not None
+    with_deleted: bool = False
 
 
 class SeenChange(Struct, frozen=True):
@@ -85,15 +88,42 @@ def value_of(field: FieldModel, members: Members) -> object:
 
 
 def seen_change(
-    interest: Interest, before: Members, after: Members, changed: Collection[str], is_own: IsOwn
+    interest: Interest, action: RowAction, after: Members, was: Members, is_own: IsOwn
 ) -> SeenChange | None:
-    """Return the event of a changed row; None for a row that the reader saw neither before nor after."""
-    was, now = (is_followed(interest, row, is_own) for row in (before, after))
-    if now:
-        names = tuple(name for name in changed if name not in interest.hidden)
+    """Return the event of a row with the former values ``was``; None if the reader saw it neither before nor after."""
+    before = _before(action, after, was)
+    had, has = (is_followed(interest, row, is_own) for row in (before, after))
+    if not ((had and _is_shown(interest, before)) or (has and _is_shown(interest, after))):
+        return None
+    if not has:
+        return SeenChange("left")
+    if not had:
         # The names of changed fields would reveal the row before it became visible.
-        return SeenChange("changed" if was else "entered", names if was else (), shown(interest, after))
-    return SeenChange("left") if was else None
+        return SeenChange("entered", (), shown(interest, after))
+    names = changed_fields(interest.model, was, interest.hidden) if action == "changed" else ()
+    return SeenChange(action, names, None if action in WITHOUT_ROW else shown(interest, after))
+
+
+def changed_fields(model: EntityModel, was: Members, hidden: Collection[str]) -> tuple[str, ...]:
+    """Return the JSON names of the declared fields with a former value, except hidden ones."""
+    return tuple(name for name in was if name not in hidden and not model.by_wire[name.lower()].server_owned)
+
+
+def _before(action: RowAction, after: Members, was: Members) -> Members:
+    """Return the row before the write, with the values that each such write sets."""
+    before = {**after, **was}
+    if (version := value_of(VERSION, after)) is not None:
+        assert isinstance(version, int)
+        before[VERSION.wire] = Raw(b"%d" % (version - 1))
+    if action == "deleted":
+        before |= _LIVE
+    elif action == "restored":
+        before[IS_DELETED.wire] = Raw(b"true")
+    return before
+
+
+def _is_shown(interest: Interest, row: Members) -> bool:
+    return interest.with_deleted or value_of(IS_DELETED, row) is not True
 
 
 def is_followed(interest: Interest, row: Members, is_own: IsOwn) -> bool:

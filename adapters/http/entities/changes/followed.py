@@ -9,13 +9,15 @@ from application.entities.guarded_fields import GuardedFields
 from domain.entities.changes.feeds import IDENTITY_ENTITIES
 from domain.entities.changes.identity_events import ensure_may_read_identity
 from domain.entities.changes.seeing import Interest
-from domain.entities.declaration import EntityModel, Registry
+from domain.entities.declaration import SOFT_DELETE, EntityModel, Registry
 from domain.entities.markers import MEMBERS
 from domain.entities.owning import RowLimits
 from domain.entities.query.query import Condition
 from domain.limits import Limit
 from domain.scope import Caller, OwnRows, Scope
 
+DELETION = frozenset(field.name for field in SOFT_DELETE)
+"""Filters by these fields also follow deleted rows."""
 LIMIT = Limit("changes", 120)
 """Limit of pages and of new streams together."""
 
@@ -61,4 +63,8 @@ def interest_in(caller: Caller, scope: Scope, fields: GuardedFields, where: tupl
     model: EntityModel = fields.model
     is_limited = isinstance(scope, OwnRows) and model.plural in scope.sees
     own_of = scope.user_id if isinstance(scope, OwnRows) and is_limited else None
-    return Interest(model=model, hidden=fields.hidden_from(caller), where=where, own_of=own_of)
+    # Security: as in lists, deleted rows need the permission to delete them, and that for own rows shows only those.
+    shows = model.permissions("delete") if is_limited else (model.permission("delete"),)
+    with_deleted = any(condition.path.field in DELETION for condition in where) and caller.rights.may(*shows)
+    hidden = fields.hidden_from(caller)
+    return Interest(model=model, hidden=hidden, where=where, own_of=own_of, with_deleted=with_deleted)

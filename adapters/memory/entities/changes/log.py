@@ -17,7 +17,7 @@ from adapters.memory.store import Access
 from application.ports.entities.changes import Heads, LogEntry, LoggedAction, Read, Stream
 from application.ports.entities.history import Action
 from application.ports.entities.records import Act
-from domain.entities.changes.feeds import LARGEST_ENTRY_BYTES
+from domain.entities.changes.feeds import FORMER, LARGEST_ENTRY_BYTES
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.markers import Through
 from domain.entities.query.matching import plain
@@ -37,8 +37,9 @@ def log_change(  # as history's, with the registry for links
     if not model.declaration.changes:
         return
     before, after = rows
-    data = _json(tables, registry, model, after)
-    was = _was(tables, registry, model, before, after) if action == "changed" else None
+    # A purge writes no row version.
+    data = _json(tables, registry, model, before if before is not None and action == "purged" else after)
+    was = _was(tables, registry, model, before, after) if action in ("changed", "restored") else None
     is_small = max(len(bytes(data)), len(bytes(was or b""))) <= LARGEST_ENTRY_BYTES
     entry = LogEntry(
         position=0,
@@ -95,7 +96,8 @@ def _json(tables: Tables, registry: Registry, model: EntityModel, row: Row) -> R
 def _was(tables: Tables, registry: Registry, model: EntityModel, before: Row | None, after: Row) -> Raw:
     assert before is not None
     old, new = (_whole(tables, registry, model, row) for row in (before, after))
-    differs = [field.name for field in model.declared if plain(old[field.name]) != plain(new[field.name])]
+    names = [*model.names, *(name for name in FORMER if name in model.by_name)]
+    differs = [name for name in names if plain(old[name]) != plain(new[name])]
     return encoded(json_object(model, old, differs, shows_tenant=False))
 
 

@@ -20,14 +20,14 @@ from adapters.postgres.statements.owning import Reach, visible
 from adapters.postgres.statements.rows import Truth, Value, living, rows_of
 from adapters.postgres.statements.writing import AT, BY, exists_in, materialized, next_version, version_of
 from application.ports.entities.history import Action
-from domain.entities.changes.feeds import LARGEST_ENTRY_BYTES
+from domain.entities.changes.feeds import FORMER, LARGEST_ENTRY_BYTES
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.owning import Limits
 
 _NO_JSON = sa.cast(sa.null(), JSON())
 
 
-def change_lines(  # before and given only for updates
+def change_lines(  # before only for changes and restorations, given only for changes
     registry: Registry,
     model: EntityModel,
     action: Action,
@@ -37,7 +37,8 @@ def change_lines(  # before and given only for updates
 ) -> list[CTE]:
     """Return the CTE that adds an entry for each written row; empty for entities without a feed.
 
-    ``written`` has the rows after the write, ``before`` those before an update, with the columns that it may change.
+    ``written`` has the rows after the write, ``before`` those before a change or restoration, with the columns that it
+    may change.
     ``given`` are the links that the statement writes.
     """
     if not model.declaration.changes:
@@ -79,8 +80,9 @@ def _bytes(value: Value) -> Value:
 
 
 def _was(model: EntityModel, rows: CTE, before: CTE) -> Value:
-    """JSON object of the former values of the fields that differ: ``{"name": "a"}``."""
-    former = [(field, before.c[field.name]) for field in model.columns if field.name in before.c]
+    """JSON object of the former values of the fields that differ: ``{"name": "a", "updatedBy": null}``."""
+    columns = [*model.columns, *(model.by_name[name] for name in FORMER if name in model.by_name)]
+    former = [(field, before.c[field.name]) for field in columns if field.name in before.c]
     former += [(field, rows.c[_former_name(field)]) for field in model.links if _former_name(field) in rows.c]
     members = [_former(field, rows.c[field.name], value) for field, value in former]
     # array_to_string omits nulls, and has no limit of arguments as a function has.

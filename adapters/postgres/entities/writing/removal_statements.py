@@ -254,15 +254,17 @@ def find_deleted_with(registry: Registry, model: EntityModel, reference: Referri
 @lru_cache(REMEMBERED)
 def restore_rows(registry: Registry, model: EntityModel, limits: Limits) -> CompiledStatement:
     """Restore the rows, by ``by`` at ``at``, and return them as in a response, then their ids and versions."""
-    written = _restored(registry, model).returning(*table_of(registry, model).c).cte("written rows")
+    change, before = _restored(registry, model)
+    written = change.returning(*table_of(registry, model).c).cte("written rows")
     columns = stored_columns(model, written, stored_links(registry, model, written, limits))
-    return compiled(sa.select(*columns).add_cte(*record_lines(registry, model, "restored", written)))
+    return compiled(sa.select(*columns).add_cte(*record_lines(registry, model, "restored", written, before)))
 
 
 @lru_cache(REMEMBERED)
 def restore_along(registry: Registry, model: EntityModel) -> CompiledStatement:
     """Restore any number of rows, by ``by`` at ``at``, and return none."""
-    return compiled(with_records(registry, model, "restored", _restored(registry, model)))
+    change, before = _restored(registry, model)
+    return compiled(with_records(registry, model, "restored", change, before))
 
 
 @lru_cache(REMEMBERED)
@@ -300,9 +302,14 @@ def _marked(rows: sa.Table, root: Value) -> dict[str, Value]:
     return {**mark, "version": next_version(rows)}
 
 
-def _restored(registry: Registry, model: EntityModel) -> sa.Update:
+def _restored(registry: Registry, model: EntityModel) -> tuple[sa.Update, sa.CTE | None]:
+    """Return the restoration, and the rows before it if the log records them."""
     table = table_of(registry, model)
-    return sa.update(table).values({**_NOT_DELETED, **update_columns(table)}).where(*_these(model, table))
+    change = sa.update(table).values({**_NOT_DELETED, **update_columns(table)}).where(*_these(model, table))
+    if not model.declaration.changes:
+        return change, None
+    before = materialized(sa.select(table).where(*_these(model, table)).with_for_update(), "rows before")
+    return change.where(table.c.id == before.c.id), before
 
 
 def _by_tenant(model: EntityModel, table: sa.Table, *columns: sa.Label[Any]) -> Select[Any]:

@@ -92,7 +92,7 @@ def _logged_update(
     """Return the update together with its entry in the log, which has the former values of ``columns``."""
     table, version = table_of(registry, model), parameter("version", sa.Integer())
     former = [*([table.c.tenant_id] if model.tenant_owned else []), table.c.id, table.c.version]
-    rows = sa.select(*former, *(table.c[name] for name in columns))
+    rows = sa.select(*former, table.c.updated_at, table.c.updated_by, *(table.c[name] for name in columns))
     rows = rows.where(*owned_and_living(model, table), table.c.id == _ID)
     rows = rows.where(version.is_(None) | (version_of(table) == version))
     before = materialized(rows.with_for_update(key_share=True), "rows before")

@@ -65,6 +65,7 @@ class Desk:
     tenant: OneTenant = field(default_factory=lambda: OneTenant(new_id()))
     user: UUID = field(default_factory=new_id)
     names: Any = field(default_factory=itertools.count)
+    clock: MovableClock = field(default_factory=lambda: MovableClock(NOW))
     seen: int = 0
     seen_shared: int = 0
 
@@ -75,7 +76,7 @@ class Desk:
 
     @property
     def writer(self) -> RowWriter:
-        return RowWriter(self.database, REGISTRY, MovableClock(NOW))
+        return RowWriter(self.database, REGISTRY, self.clock)
 
     @property
     def crud(self) -> Crud:
