@@ -756,3 +756,19 @@ FROM bundles AS t
 WHERE t.tenant_id = $1::UUID
 AND NOT t.is_deleted
 AND t.id = $2::UUID
+
+-- items?fields=planIds&count=none
+SELECT r.id AS id, array((SELECT l.target_id
+FROM items__plan_ids AS l
+WHERE l.tenant_id = $1::UUID
+AND l.source_id = r.id
+ORDER BY l.place, l.target_id)) AS "planIds", CASE WHEN (r."the place" = $2::INTEGER) THEN r."sort 1" END AS "sort 1", CASE WHEN (r."the place" = $2::INTEGER) THEN r."sort 2" END AS "sort 2", CAST(NULL AS BIGINT) AS total
+FROM (SELECT r.id AS id, r."sort 1" AS "sort 1", r."sort 2" AS "sort 2", row_number() OVER () AS "the place"
+FROM (SELECT t.id AS id, t.code AS "sort 1", t.id AS "sort 2"
+FROM items AS t
+WHERE t.tenant_id = $1::UUID
+AND NOT t.is_deleted
+ORDER BY t.code, t.id
+LIMIT $2::INTEGER + 1 OFFSET $3::BIGINT) AS r) AS r
+WHERE $4::BOOLEAN OR (SELECT count(*) AS count_1
+FROM generate_series(1, 1000000000) AS "any 0", generate_series(1, 1000000000) AS "any 1") > 0

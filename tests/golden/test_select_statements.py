@@ -19,6 +19,7 @@ from domain.entities.query.query import Query, View
 from domain.entities.query.read_query import read_query
 from domain.entities.registry import build_registry
 from domain.scope import EveryTenant, OneTenant, OwnRows, Scope
+from tests.contracts.entities.attachments.entities import REGISTRY as HOLDING
 from tests.linked_entities import REGISTRY as LINKED
 from tests.twins.everything import OWNED
 
@@ -152,13 +153,15 @@ def _own_rows() -> list[str]:
 
 
 def _links() -> list[str]:
-    """A page and a row with links: few targets may be read once for the page."""
+    """A page and a row with links: few targets may be read once for the page, and files are not read."""
     fields = View(fields=("id", "tag_ids"))
     page = page_statement(LINKED, LINKED["bundles"], _shape(LINKED, "bundles", "fields=tagIds&count=none", TENANT))
     row = get_statement(LINKED, LINKED["bundles"], get_shape(TENANT, fields))
+    files = page_statement(HOLDING, HOLDING["items"], _shape(HOLDING, "items", "fields=planIds&count=none", TENANT))
     return [
         _titled("bundles?fields=tagIds&count=none", page.text),
         _titled("bundles/{id}?fields=tagIds", row.text),
+        _titled("items?fields=planIds&count=none", files.text),
     ]
 
 

@@ -54,15 +54,22 @@ def linked_ids(
 ) -> Value:
     """Return the ids of the targets of the row ``near`` in their order, as an array."""
     target, links = linked_to(registry, field), junction_of(registry, model, field.name).alias("l")
-    far = rows_of(registry, target, "lt")
-    same = [far.c.tenant_id == links.c.tenant_id] if target.tenant_owned and reach.is_every else []
-    found = sa.select().select_from(far).where(*seen(target, far), *same, far.c.id == links.c.target_id)
     ids = sa.select(links.c.target_id).where(*of_source(links, near, is_every=reach.is_every))
-    # A join would read the targets for each row. OFFSET looks each target up. coalesce() also allows PostgreSQL to read
-    # the targets of the tenant once for all rows, if they are few.
-    if reach.is_single:
-        ids = ids.where(found.offset(constant(0)).correlate(links).exists())
-    else:
-        ids = ids.where(func.coalesce(found.correlate(links).exists(), sa.false()))
+    if _may_be_hidden(target):
+        far = rows_of(registry, target, "lt")
+        same = [far.c.tenant_id == links.c.tenant_id] if target.tenant_owned and reach.is_every else []
+        found = sa.select().select_from(far).where(*seen(target, far), *same, far.c.id == links.c.target_id)
+        # A join would read the targets for each row. OFFSET looks each target up. coalesce() also allows PostgreSQL to
+        # read the targets of the tenant once for all rows, if they are few.
+        if reach.is_single:
+            ids = ids.where(found.offset(constant(0)).correlate(links).exists())
+        else:
+            ids = ids.where(func.coalesce(found.correlate(links).exists(), sa.false()))
     ids = ids.order_by(links.c.place, links.c.target_id).correlate(near)
     return func.array(ids.scalar_subquery(), type_=IDS_OF_LINKS)
+
+
+def _may_be_hidden(target: EntityModel) -> bool:
+    """Return whether some callers do not see some rows; the foreign key guarantees that other targets are seen."""
+    declared = target.declaration
+    return target.soft_delete or bool(declared.own) or declared.shared_with is not None
