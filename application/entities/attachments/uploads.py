@@ -136,13 +136,13 @@ class FileUploads:
             await tx.attached_files.forget(file.id)
 
     async def _store(self, caller: Caller, file: StoredFile, path: Path) -> StoredFile:
-        async with self.database.transaction(caller.tenant) as tx:
+        async with self.database.autocommit(caller.tenant) as tx:
             await tx.attached_files.add(file)
         key = file_key(file.tenant_id, file.id, file.created_at)
         await self.store.put(key, path, file.type)
         at = self.clock.now()
         try:
-            async with self.database.transaction(caller.tenant) as tx:
+            async with self.database.autocommit(caller.tenant) as tx:
                 if not await tx.attached_files.complete(file, at, self.quota):
                     raise QuotaExceeded(FULL.format(await tx.attached_files.used(), self.quota))
         except QuotaExceeded:

@@ -19,7 +19,7 @@ class AttachedFiles(Protocol):
         ...
 
     async def complete(self, file: StoredFile, at: datetime, quota: int | None) -> bool:
-        """Make the file ``temporary`` and add it to the tenant's usage; return False if that would exceed the quota.
+        """Make the file ``temporary`` and add it to the tenant's usage, or return False if that would exceed the quota.
 
         Raises ServiceUnavailable if the file is not ``writing`` any more.
         """

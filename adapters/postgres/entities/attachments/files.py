@@ -21,16 +21,21 @@ _ADD = """
 INSERT INTO files (
     tenant_id, id, purpose, name, type, size, sha256, width, height, sizes, state, since, created_at, created_by
 ) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"""
+# Housekeeping may claim the file concurrently. A quota smaller than the first file inserts nothing.
 _COMPLETE = """
-UPDATE files SET state = 'temporary', since = $3
-WHERE tenant_id = $1 AND id = $2 AND state = 'writing' RETURNING true"""
-# A quota smaller than the first file inserts nothing.
-_COUNT = """
-INSERT INTO file_usage AS u (tenant_id, bytes, files)
-SELECT $1, $2::bigint, 1 WHERE $3::bigint IS NULL OR $2::bigint <= $3::bigint
-ON CONFLICT (tenant_id) DO UPDATE SET bytes = u.bytes + excluded.bytes, files = u.files + 1
-WHERE $3::bigint IS NULL OR u.bytes + excluded.bytes <= $3::bigint
-RETURNING true"""
+WITH writing AS MATERIALIZED (
+    SELECT id FROM files WHERE tenant_id = $1 AND id = $2 AND state = 'writing' FOR UPDATE
+), counted AS (
+    INSERT INTO file_usage AS u (tenant_id, bytes, files)
+    SELECT $1, $4::bigint, 1 FROM writing WHERE $5::bigint IS NULL OR $4::bigint <= $5::bigint
+    ON CONFLICT (tenant_id) DO UPDATE SET bytes = u.bytes + excluded.bytes, files = u.files + 1
+    WHERE $5::bigint IS NULL OR u.bytes + excluded.bytes <= $5::bigint
+    RETURNING true
+), completed AS (
+    UPDATE files SET state = 'temporary', since = $3
+    WHERE tenant_id = $1 AND id IN (SELECT id FROM writing) AND EXISTS (SELECT FROM counted)
+)
+SELECT EXISTS (SELECT FROM counted) FROM writing"""
 _TEMPORARY = "SELECT * FROM files WHERE tenant_id = $1 AND id = $2 AND created_by = $3 AND state = 'temporary'"
 _HELD = """
 SELECT * FROM files WHERE tenant_id = $1 AND id = $2 AND purpose = $3 AND row_id = $4 AND state = 'held'"""
@@ -76,9 +81,11 @@ class PostgresAttachedFiles:
         await self.connection.execute(_ADD, *head, *rest)
 
     async def complete(self, file: StoredFile, at: datetime, quota: int | None) -> bool:
-        if not await self.connection.fetchval(_COMPLETE, self._tenant, file.id, at):
+        values = self._tenant, file.id, at, file.size, quota
+        is_counted: bool | None = await self.connection.fetchval(_COMPLETE, *values)
+        if is_counted is None:
             raise ServiceUnavailable
-        return bool(await self.connection.fetchval(_COUNT, self._tenant, file.size, quota))
+        return is_counted
 
     async def temporary(self, file_id: UUID, by: UUID) -> StoredFile | None:
         return _file(await self.connection.fetchrow(_TEMPORARY, self._tenant, file_id, by))

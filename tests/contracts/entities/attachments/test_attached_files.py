@@ -72,8 +72,11 @@ async def test_the_quota_is_exact_under_parallel_uploads(desk: Desk) -> None:
 
 
 async def test_a_quota_below_the_first_file_stores_nothing(desk: Desk) -> None:
-    assert not await complete(desk, desk.written(size=10), 9)
+    file = desk.written(size=10)
+    assert not await complete(desk, file, 9)
     assert await used(desk) == 0
+    async with desk.database.read_only(desk.tenant) as tx:
+        assert await files(tx).temporary(file.id, desk.user) is None
 
 
 async def test_a_discarded_file_frees_its_bytes_when_its_entry_is_forgotten(desk: Desk) -> None:
