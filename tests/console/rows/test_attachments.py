@@ -1,6 +1,8 @@
 """Fields with files: put a photo on a row, see it, replace it, remove it, and arrange documents."""
 
+import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated
 from uuid import UUID
@@ -8,7 +10,7 @@ from uuid import UUID
 import pytest
 import pytest_asyncio
 from msgspec import Struct
-from playwright.async_api import Browser, FilePayload, Locator, Page, expect
+from playwright.async_api import Browser, Error, FilePayload, Locator, Page, Route, expect
 
 from domain.entities.attachments.marks import attachment, attachments
 from domain.entities.markers import entity
@@ -88,6 +90,18 @@ async def choose(page: Page, button: str, *files: FilePayload) -> None:
     await (await opened.value).set_files(list(files))
 
 
+async def drop(target: Locator, file: FilePayload) -> None:
+    """As from a folder of the computer."""
+    made = """([name, type, bytes]) => {
+        const dropped = new DataTransfer();
+        dropped.items.add(new File([new Uint8Array(bytes)], name, {type}));
+        return dropped;
+    }"""
+    dropped = await target.page.evaluate_handle(made, [file["name"], file["mimeType"], list(file["buffer"])])
+    for event in ("dragover", "drop"):
+        await target.dispatch_event(event, {"dataTransfer": dropped})
+
+
 async def is_drawn(image: Locator, width: int) -> None:
     await expect(image).to_have_js_property("naturalWidth", width)
 
@@ -126,6 +140,38 @@ async def test_a_photo_is_put_on_a_row_and_replaced_and_removed_by_keyboard(shop
     await expect(page.get_by_role("button", name="Photo: Choose a file")).to_be_focused()
     await shop.save()
     assert (await shop.stored())["photoId"] is None
+
+
+@pytest.mark.promise("console, journeys: a photo is dropped on a product, with progress, a preview and a thumbnail")
+async def test_a_dropped_photo_shows_its_progress_then_a_preview_and_a_thumbnail(shop: Shop) -> None:
+    page = shop.page
+    await shop.visitor.enter(f"rows/lamps/{shop.lamp}", BOSS)
+    group = page.get_by_role("group", name="Photo")
+    is_on, arrived = asyncio.Event(), asyncio.Event()
+
+    async def delayed(route: Route) -> None:
+        arrived.set()
+        await is_on.wait()
+        with suppress(Error):  # the console has stopped the first upload
+            await route.continue_()
+
+    await page.route("**/api/files?*", delayed)
+    await drop(group, picture("wide.png", 300))
+    progress = group.get_by_role("progressbar", name="wide.png")
+    await expect(progress).to_be_visible()
+    await arrived.wait()
+    await group.get_by_role("button", name="Stop").press("Enter")
+    await expect(progress).to_have_count(0)
+    await expect(group.get_by_role("listitem")).to_have_count(0)
+    await drop(group, picture("wide.png", 300))
+    await expect(progress).to_be_visible()
+    is_on.set()
+    await is_drawn(group.locator("img.preview"), 300)
+    await expect(progress).to_have_count(0)
+    await shop.save()
+    assert (await shop.stored())["photo"]["name"] == "wide.png"
+    await shop.visitor.go("rows/lamps")
+    await is_drawn(page.get_by_role("img", name="wide.png"), 128)
 
 
 @pytest.mark.promise("console, journeys: a photo is put on a row, shown, replaced and removed, by keyboard")
