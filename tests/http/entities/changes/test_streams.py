@@ -1,16 +1,14 @@
 """GET /api/changes/stream and GET /api/{entities}/changes/stream."""
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from tests.contracts.entities.changes.followed_entities import FOLLOWED
-from tests.contracts.entities.changes.listeners import Listener
 from tests.http.app import ADMIN, TestApp, open_test_app
-from tests.http.built_once import asgi_of
+from tests.http.entities.changes.open_streams import listen
 
 READER = ["read:boards", "read-own:cards", "create:cards", "update-own:cards"]
 OLD = "MDAwMDAwMDAuMC4w"
@@ -29,45 +27,6 @@ async def app() -> AsyncIterator[TestApp]:
     yield opened
     opened.services.streams.end_all()
     await opened.client.aclose()
-
-
-async def pieces(app: TestApp, path: str, whom: str, query: str = "", **headers: str) -> AsyncGenerator[bytes, None]:
-    """The body of an answer as it arrives; the client disconnects when the generator is closed."""
-    sent: asyncio.Queue[Any] = asyncio.Queue()
-    left = asyncio.Event()
-    told = [(b"host", b"localhost"), (b"authorization", f"Bearer {app.tokens[whom]}".encode())]
-    told += [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-    requests = iter([{"type": "http.request", "body": b"", "more_body": False}])
-
-    async def receive() -> Any:
-        if (request := next(requests, None)) is not None:
-            return request
-        await left.wait()
-        return {"type": "http.disconnect"}
-
-    scope: Any = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET", "scheme": "http"}
-    scope |= {"path": f"/api/{path}", "raw_path": f"/api/{path}".encode(), "query_string": query.encode()}
-    scope |= {"root_path": "", "headers": told, "server": ("localhost", 80), "client": ("127.0.0.1", 1), "state": {}}
-    asgi: Any = asgi_of(app.services)
-    task: asyncio.Task[None] = asyncio.create_task(asgi(scope, receive, sent.put))
-    try:
-        start = await sent.get()
-        assert start["status"] == 200, await sent.get()
-        names = dict(start["headers"])
-        assert names[b"content-type"].startswith(b"text/event-stream")
-        assert (names[b"cache-control"], names[b"x-accel-buffering"]) == (b"no-store", b"no")
-        more = True
-        while more:
-            message = await sent.get()
-            yield message["body"]
-            more = message["more_body"]
-    finally:
-        left.set()
-        await task
-
-
-async def listen(app: TestApp, path: str, whom: str, query: str = "", **headers: str) -> Listener:
-    return await Listener(pieces(app, path, whom, query, **headers)).opened()
 
 
 async def make(app: TestApp, plural: str, whom: str = "root in acme", **values: object) -> str:

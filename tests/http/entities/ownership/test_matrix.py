@@ -41,7 +41,7 @@ BEYOND_ROWS = [
     "GET /api/system/traffic",
     "POST /api/operations",
 ]
-"""Routes that are not one entity's. The feed has its tests of own rows, a test below has all operations, and the others
+"""Routes that are not one entity's. The feed has a separate matrix, a test below has all operations, and the others
 show no rows.
 """
 
@@ -109,7 +109,7 @@ async def test_the_matrix_has_every_route_of_the_entities(place: tuple[Tasks, Gr
     covered = {each.operation for model in ground.registry for each in ground.endpoints(model.plural)}
     of_rows = [each for each in served_by(tasks.app.services) if each.area == "B" and each.path.startswith("/api/")]
     others = sorted(f"{each.method} {each.path}" for each in of_rows if each.operation not in covered)
-    # Deliveries have what their service account may read; their contract tests have own rows.
+    # Deliveries have what their service account may read: see the matrix of the feed.
     others = [name for name in others if "/api/webhooks" not in name]
     assert others == BEYOND_ROWS
     names = {each.operation.partition(".")[2] for plural in OWNED for each in ground.endpoints(plural)}

@@ -1,0 +1,5 @@
+"""The followed entities on PostgreSQL."""
+
+from tests.contracts.entities.changes.conftest import followed_url, postgres_followed
+
+__all__ = ["followed_url", "postgres_followed"]
