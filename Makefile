@@ -53,6 +53,7 @@ end-to-end: .venv/dev ## the tests of started services, installations, embedded 
 
 stress: .venv/dev ## cut off 1,000 exports and imports, 100,000 requests of mixed tenants, 500 starts, 1,000 kills, a million changes: two hours
 	@TENANTRY_TEST_EVENTS=1000000 $(BIN)/pytest -q -s --timeout 7200 tests/contracts/entities/changes/test_race.py
+	@TENANTRY_TEST_FOLLOWED=600 $(BIN)/pytest -q tests/entrypoints/pages/test_changes_page.py
 	@TENANTRY_TEST_STARTS=50 $(BIN)/pytest -q --timeout 3600 tests/adapters/postgres/migrations/test_first_start.py -k processes
 	@TENANTRY_TEST_MIXED=500 $(BIN)/pytest -q --timeout 3600 tests/http/entities/isolation/test_mixed_tenants.py
 	@TENANTRY_TEST_KILLS=1000 $(BIN)/pytest -q tests/contracts/entities/attachments/test_killed.py

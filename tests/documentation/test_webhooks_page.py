@@ -1,7 +1,6 @@
 """The functions of docs/webhooks.md accept what the service signs, and nothing else."""
 
 import json
-import re
 import runpy
 import shutil
 import subprocess
@@ -14,12 +13,23 @@ import pytest
 
 from adapters.outgoing.signing import StandardSigner
 from domain.entities.webhooks.signatures import signed_text
-from tests.documentation.documents import DOCS, copied
+from tests.documentation.documents import compiled, copied
 
-ESBUILD = DOCS.parent / "adapters/console/source/node_modules/.bin/esbuild"
 IsValid = Callable[[str, dict[str, str], bytes], bool]
 SIGNER = StandardSigner()
 SECRET = SIGNER.new_secret()
+TYPESCRIPT = """
+import { readFileSync } from "node:fs";
+import { isValid } from "./webhook";
+
+const [secret, headers, body] = JSON.parse(readFileSync(0, "utf-8"));
+process.stdout.write(String(isValid(secret, headers, Buffer.from(body, "base64"))));
+"""
+PHP = """<?php
+require __DIR__ . '/webhook.php';
+[$secret, $headers, $body] = json_decode(file_get_contents('php://stdin'), true);
+echo json_encode(isValid($secret, $headers, base64_decode($body)));
+"""
 BODY = '{"type":"orders.changed","data":{"name":"Grüße"}}'.encode()
 
 
@@ -29,27 +39,32 @@ def python(folder: Path) -> IsValid:
 
 
 def typescript(folder: Path) -> IsValid:
-    if shutil.which("node") is None or not ESBUILD.exists():
-        pytest.skip("needs Node, and `npm ci` in adapters/console/source")
-    blocks = re.findall(r"```typescript\n(.*?)```", (DOCS / "webhooks.md").read_text(), re.DOTALL)
-    (folder / "webhook.ts").write_text(next(block for block in blocks if block.startswith("// webhook.ts\n")))
-    given = "const [secret, headers, body] = JSON.parse(process.argv[2]);"
-    asked = 'console.log(isValid(secret, headers, Buffer.from(body, "base64")));'
-    (folder / "main.ts").write_text(f'import {{ isValid }} from "./webhook";\n{given}\n{asked}\n')
-    built = folder / "main.mjs"
-    bundle = ["--bundle", "--platform=node", "--format=esm", f"--outfile={built}"]
-    subprocess.run([ESBUILD, str(folder / "main.ts"), *bundle], check=True, capture_output=True)
+    copied("webhooks.md", "webhook.ts", folder)
+    return asked_by("node", compiled(TYPESCRIPT, folder))
+
+
+def php(folder: Path) -> IsValid:
+    if shutil.which("php") is None:
+        pytest.skip("needs PHP")
+    copied("webhooks.md", "webhook.php", folder)
+    (folder / "main.php").write_text(PHP)
+    return asked_by("php", str(folder / "main.php"))
+
+
+def asked_by(*program: str) -> IsValid:
+    """Ask a program that reads JSON from its input, with the body in base64, and writes ``true`` or ``false``."""
 
     def ask(secret: str, headers: dict[str, str], body: bytes) -> bool:
         given = json.dumps([secret, headers, b64encode(body).decode()])
-        answer = subprocess.run(["node", str(built), given], check=True, capture_output=True, text=True)
-        return answer.stdout.strip() == "true"
+        answer = subprocess.run(program, input=given, check=True, capture_output=True, text=True)
+        assert answer.stdout in ("true", "false"), answer
+        return answer.stdout == "true"
 
     return ask
 
 
 @pytest.mark.promise("webhooks, signatures: the receivers of the documents verify signatures")
-@pytest.mark.parametrize("language", [python, typescript])
+@pytest.mark.parametrize("language", [python, typescript, php])
 def test_the_receivers_of_the_page_verify_signatures(language: Callable[[Path], IsValid], tmp_path: Path) -> None:
     is_valid, shown = language(tmp_path), SIGNER.shown("v1", SECRET)
     now = datetime.now(UTC)
@@ -59,7 +74,16 @@ def test_the_receivers_of_the_page_verify_signatures(language: Callable[[Path], 
     assert not is_valid(shown, headers(now, SECRET), BODY + b" ")
     assert not is_valid(shown, headers(now, SIGNER.new_secret()), BODY)
     assert not is_valid(shown, headers(now - timedelta(minutes=6), SECRET), BODY)
-    assert not is_valid(shown, {**headers(now, SECRET), "webhook-id": "msg_other"}, BODY)
+    for name, wrong in (
+        ("webhook-id", "msg_other"),
+        ("webhook-timestamp", ""),
+        ("webhook-timestamp", "now"),
+        ("webhook-timestamp", "9" * 5_000),
+        ("webhook-signature", ""),
+        ("webhook-signature", "v1,ü v1, v1a,"),
+    ):
+        assert not is_valid(shown, {**headers(now, SECRET), name: wrong}, BODY)
+        assert not is_valid(shown, {each: text for each, text in headers(now, SECRET).items() if each != name}, BODY)
 
 
 def headers(at: datetime, secret: bytes) -> dict[str, str]:
