@@ -24,6 +24,7 @@ EXPOSED = (
     "Location",
     "Retry-After",
     "Idempotent-Replayed",
+    "X-Changes-Cursor",
     "X-RateLimit-Limit",
     "X-RateLimit-Remaining",
     "X-RateLimit-Reset",
