@@ -8,6 +8,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
+from application.operations.job_results import JobResult, JobResults
 from application.ports.runtime import Clock
 from application.ports.shared_memory import Admissions
 from application.ports.whole_database import WholeDatabase
@@ -21,12 +22,16 @@ MailDelivery = Literal["smtp", "files"]
 
 
 class SettingItem(Struct, rename="camel", kw_only=True, frozen=True):
-    """A setting as an environment variable; ``value`` is None for secrets and unset settings."""
+    """A setting as an environment variable; ``value`` is None for secrets and unset settings.
+
+    ``source`` is ``environment`` or a file name; None for a default, and for a value that the service chose.
+    """
 
     name: str
     value: str | None
     is_secret: bool
     is_default: bool
+    source: str | None
 
 
 class GivenUpMail(Struct, rename="camel", kw_only=True):
@@ -50,11 +55,13 @@ class KeyItem(Struct, rename="camel", kw_only=True):
 
 
 class MailState(Struct, rename="camel", kw_only=True):
-    """State of mail delivery: ``delivery`` is ``files`` without a configured SMTP server; ``given_up`` are the latest
-    undeliverable mails.
+    """State of mail delivery: ``delivery`` is ``files`` without a configured SMTP server; ``waiting`` is the number of
+    mails to send, ``oldest`` the time of the first of them; ``given_up`` are the latest undeliverable mails.
     """
 
     delivery: MailDelivery
+    waiting: int
+    oldest: datetime | None
     given_up: list[GivenUpMail]
 
 
@@ -66,6 +73,7 @@ class SystemReport(Struct, kw_only=True):
     redis: bool
     mail: MailState
     keys: list[KeyItem]
+    jobs: list[JobResult]
     settings: tuple[SettingItem, ...]
 
 
@@ -77,12 +85,14 @@ class SystemReports:
     version: str
     delivery: MailDelivery
     settings: tuple[SettingItem, ...]
+    jobs: JobResults
 
     async def report(self) -> SystemReport:
         now = self.clock.now()
         # Mails and keys belong to no tenant.
         async with self.database.read_only(EveryTenant()) as read:
             given_up, keys = await read.outbox.given_up(SHOWN_MAILS), await read.keys.all()
+            backlog = await read.outbox_state.backlog()
         mails = [
             GivenUpMail(
                 id=found.mail.id,
@@ -98,8 +108,9 @@ class SystemReports:
             version=self.version,
             database=await self.database.is_ready(),
             redis=await self.admissions.is_shared(),
-            mail=MailState(delivery=self.delivery, given_up=mails),
+            mail=MailState(delivery=self.delivery, waiting=backlog.waiting, oldest=backlog.oldest, given_up=mails),
             keys=_listed(keys, now),
+            jobs=await self.jobs.latest(),
             settings=self.settings,
         )
 

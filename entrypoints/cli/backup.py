@@ -30,8 +30,13 @@ from adapters.postgres.backup.dumps import (
 from adapters.postgres.backup.programs import NoProgram
 from adapters.postgres.backup.replaced_objects import Left
 from adapters.postgres.migrations.pending import VERSIONS, applied_versions, heads_of, unknown_to
+from adapters.redis.cache import RedisCache
+from adapters.redis.client import redis_client
 from adapters.redis.forgetting import forget_everything
+from adapters.redis.shared_pipeline import SharedPipeline
+from adapters.system import SystemClock
 from application.entities.attachments.consistency import Comparison
+from application.operations.job_results import JobResults
 from domain.errors import ServiceUnavailable
 from entrypoints.assembly.entities import load_registry, migration_folders
 from entrypoints.assembly.migrations import ensure_login
@@ -84,6 +89,7 @@ async def make_backup(settings: Settings, folder: Path) -> str:
                 files = await copy_files(settings, unfinished, name)
         with writing(folder, "make room there, or name another folder"):
             size = _describe(unfinished, settings, database.major, revisions, files)
+    await _record(settings, size + files.bytes)
     written = f"Written: {folder} ({size + files.bytes:,} bytes)."
     text = f"{written} TENANTRY_SECRET_KEY is not in it, and is needed to use it."
     if files.files:
@@ -92,6 +98,16 @@ async def make_backup(settings: Settings, folder: Path) -> str:
         text += f" The contents of files are not in it, but in {files.url}: back them up there."
     data = {"folder": folder, "size": size, "postgres": database.major, "revisions": revisions, "files": files}
     return Answer(text, data)
+
+
+async def _record(settings: Settings, size: int) -> None:
+    """Record the backup for the report of the service, which omits it if Redis does not answer."""
+    assert settings.redis_url is not None
+    pipeline = SharedPipeline(redis_client(settings.redis_url.reveal()))
+    try:
+        await JobResults(RedisCache(pipeline, prefix=settings.redis_prefix), SystemClock()).record("backup", size)
+    finally:
+        await pipeline.close()
 
 
 @contextmanager

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import NamedTuple
 
 from adapters.prometheus.metrics import PrometheusMetrics
@@ -81,14 +82,21 @@ WEBHOOKS = LogTexts(
 async def background(services: Services) -> AsyncIterator[None]:
     """Run the background tasks, once the signing keys are read."""
     await _first_keys(services.signing_keys)
+    results = services.job_results
     work = (
         _keep_reloading(services.signing_keys),
         _keep_doing(services.relay.deliver, LOOKED_FOR_MAIL_EVERY, MAIL),
-        keep_clean(services.housekeeping),
+        keep_clean(services.housekeeping, results),
         _keep_storing_uses(services.last_uses),
-        _keep_doing(services.key_expiry.announce, LOOKED_FOR_EXPIRY_EVERY, EXPIRY),
-        _keep_doing(services.unused_files.remove, LOOKED_FOR_FILES_EVERY, FILES),
-        _keep_doing(services.domain_checks.check, LOOKED_FOR_DOMAINS_EVERY, DOMAINS),
+        _keep_doing(
+            results.recorded("keyExpiry", partial(_all, services.key_expiry.announce)), LOOKED_FOR_EXPIRY_EVERY, EXPIRY
+        ),
+        _keep_doing(
+            results.recorded("unusedFiles", partial(_all, services.unused_files.remove)), LOOKED_FOR_FILES_EVERY, FILES
+        ),
+        _keep_doing(
+            results.recorded("domains", partial(_all, services.domain_checks.check)), LOOKED_FOR_DOMAINS_EVERY, DOMAINS
+        ),
         *_following_changes(services),
     )
     try:
@@ -149,6 +157,14 @@ async def _keep_doing(work: Work, every: float, texts: LogTexts) -> None:
         # Work is done in batches: continue until none is found.
         if not await _do(work, texts):
             await asyncio.sleep(every)
+
+
+async def _all(work: Work) -> int:
+    """Do all of the due work, and return its amount."""
+    total = 0
+    while done := await work():
+        total += done
+    return total
 
 
 async def _keep_storing_uses(uses: LastUses) -> None:

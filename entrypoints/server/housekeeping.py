@@ -9,6 +9,7 @@ from datetime import datetime
 from types import MappingProxyType
 
 from application.operations.housekeeping import Housekeeping
+from application.operations.job_results import JobResults
 from domain.errors import ServiceUnavailable
 from domain.parts.composition import RETENTION
 from domain.retention import DatedRecords
@@ -31,14 +32,22 @@ RETENTION_SETTINGS: Mapping[DatedRecords, str] = MappingProxyType(
 """Variable with a record's retention time."""
 
 
-async def keep_clean(housekeeping: Housekeeping, pause: Pause = asyncio.sleep) -> None:
+async def keep_clean(housekeeping: Housekeeping, results: JobResults, pause: Pause = asyncio.sleep) -> None:
     """Clean at intervals, forever."""
+
+    async def deleted() -> int | None:
+        gone = await clean(housekeeping, pause)
+        return None if gone is None else gone.total()
+
+    async def tended() -> int:
+        return len(await tend(housekeeping))
+
     while True:
         # Spread processes started together. This randomness is not for security.
         await pause(EVERY * random.uniform(0.5, 1.5))
         # Run each step separately: if a deletion fails, the service still maintains tables and creates partitions.
-        await _try(lambda: clean(housekeeping, pause))
-        await _try(lambda: tend(housekeeping))
+        await _try(results.recorded("cleaning", deleted))
+        await _try(results.recorded("tables", tended))
 
 
 async def _try(work: Callable[[], Awaitable[object]]) -> None:

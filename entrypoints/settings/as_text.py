@@ -1,10 +1,24 @@
 """Settings as text: every variable with its value. For secrets, the text only says whether they are set."""
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from application.operations.system_reports import SettingItem
-from entrypoints.settings.settings import PREFIX, VARIABLES, Settings
+from entrypoints.settings.files import read_files
+from entrypoints.settings.settings import IN_FILES, PREFIX, SECRETS, VARIABLES, Settings
 
 
-def settings_as_text(settings: Settings) -> tuple[SettingItem, ...]:
+def sources_of(environment: Mapping[str, str], folder: Path) -> Mapping[str, str]:
+    """Return the source of each set variable, by name without prefix: ``environment``, or the name of a file."""
+    files = read_files(folder, PREFIX, {*VARIABLES, *IN_FILES}, SECRETS)
+    # An empty environment variable counts as unset, so it does not override the value in a file.
+    sources = {**files.origins, **{name: "environment" for name, value in environment.items() if value.strip()}}
+    # Another variable may name a file with the secret.
+    found = {name: sources.get(PREFIX + name) or sources.get(f"{PREFIX}{name}_FILE") for name in VARIABLES}
+    return {name: source for name, source in found.items() if source}
+
+
+def settings_as_text(settings: Settings, sources: Mapping[str, str]) -> tuple[SettingItem, ...]:
     """Return a running service's settings, in the order of their declaration."""
     defaults = Settings()
     return tuple(
@@ -13,6 +27,7 @@ def settings_as_text(settings: Settings) -> tuple[SettingItem, ...]:
             value=None if variable.secret else value_of(name, settings),
             is_secret=variable.secret,
             is_default=_stored(name, settings) == _stored(name, defaults),
+            source=sources.get(name),
         )
         for name, variable in VARIABLES.items()
     )

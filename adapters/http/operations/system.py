@@ -9,8 +9,9 @@ from adapters.http.request.strict_request import StrictRequest
 from application.operations.system_reports import SystemReport, SystemReports
 from domain.parts.operations import READ_SYSTEM
 
-TEXT = """Version, whether database and Redis answer this process, the latest mails that were given up, the keys of \
-tokens and encrypted passwords, and every setting. Of secrets it tells whether they are set, not what they are."""
+TEXT = """Version, whether database and Redis answer this process, the number of waiting mails, the latest mails that \
+were given up, the keys of tokens and encrypted passwords, the last results of background jobs and of \
+`tenantry backup`, and every setting with its source. Of secrets it tells whether they are set, not what they are."""
 
 
 def system_router(reports: SystemReports) -> Router:

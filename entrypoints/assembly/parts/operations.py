@@ -1,9 +1,11 @@
 """Use cases of the service's operation on adapters."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from importlib.metadata import version
+from pathlib import Path
 
 from adapters.http.operations.part import OperationUseCases
 from application.denied_operations import DeniedOperations
@@ -11,6 +13,7 @@ from application.entities.changes.sequencing import Sequencer
 from application.entities.changes.streams.streams import Streams
 from application.operations.first_start import FirstStart
 from application.operations.housekeeping import Housekeeping
+from application.operations.job_results import JobResults
 from application.operations.mail_delivery import OutboxRelay
 from application.operations.monitoring import Monitoring
 from application.operations.signing_keys import KeyRotation
@@ -22,7 +25,7 @@ from domain.retention import DatedRecords
 from entrypoints.assembly.adapters import Adapters, lifetimes
 from entrypoints.assembly.mail import relay_of
 from entrypoints.assembly.parts.shared import SharedObjects
-from entrypoints.settings.as_text import settings_as_text
+from entrypoints.settings.as_text import settings_as_text, sources_of
 from entrypoints.settings.settings import Settings
 
 
@@ -32,6 +35,7 @@ class OperationServices(OperationUseCases):
     signing_keys: KeyRotation
     relay: OutboxRelay
     housekeeping: Housekeeping
+    job_results: JobResults
     sequencer: Sequencer | None
     """None without an entity that has a feed."""
 
@@ -40,6 +44,7 @@ def assemble_operations(
     adapters: Adapters, settings: Settings, shared: SharedObjects, throttle: Throttle, streams: Streams
 ) -> OperationServices:
     database, admissions, clock = adapters.database, adapters.admissions, adapters.clock
+    job_results = JobResults(adapters.cache, clock)
     return OperationServices(
         system_reports=SystemReports(
             database,
@@ -47,7 +52,8 @@ def assemble_operations(
             clock,
             version("tenantry"),
             "smtp" if settings.smtp_url else "files",
-            settings_as_text(settings),
+            settings_as_text(settings, sources_of(os.environ, Path.cwd())),
+            job_results,
         ),
         monitoring=Monitoring(
             database,
@@ -64,6 +70,7 @@ def assemble_operations(
         signing_keys=KeyRotation(database, adapters.keyring, clock),
         relay=relay_of(database, adapters.mailer, clock, settings),
         sequencer=Sequencer(database, adapters.wakes) if has_feeds(adapters.registry) else None,
+        job_results=job_results,
         housekeeping=Housekeeping(
             database, adapters.upkeep, clock, lifetimes(settings), _kept(settings, adapters.registry)
         ),

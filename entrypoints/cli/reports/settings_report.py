@@ -6,9 +6,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from entrypoints.cli.tables import listed
-from entrypoints.settings.as_text import value_of
-from entrypoints.settings.files import read_files
-from entrypoints.settings.settings import IN_FILES, PREFIX, SECRETS, VARIABLES, Settings, read_settings
+from entrypoints.settings.as_text import sources_of, value_of
+from entrypoints.settings.settings import PREFIX, VARIABLES, Settings, read_settings
 from entrypoints.terminal.answers import Answer
 
 HIDDEN = "(hidden)"
@@ -28,23 +27,16 @@ class Setting(Struct, rename="camel"):
 def report(environment: Mapping[str, str], folder: Path) -> Answer:
     """Report the settings. Raises SettingsError for invalid settings."""
     settings = read_settings(environment, folder)
-    files = read_files(folder, PREFIX, {*VARIABLES, *IN_FILES}, SECRETS)
-    # An empty environment variable counts as unset, so it does not override the value in a file.
-    sources = {**files.origins, **{name: "environment" for name, value in environment.items() if value.strip()}}
+    sources = sources_of(environment, folder)
     found = [
-        Setting(name=PREFIX + name, value=_shown(name, settings, set_by), source=set_by or "default")
-        for name, set_by in ((name, _source(sources, PREFIX + name)) for name in VARIABLES)
+        Setting(name=PREFIX + name, value=_shown(name, settings, sources), source=sources.get(name, "default"))
+        for name in VARIABLES
     ]
     return listed(found, ("name", "value", "source"))
 
 
-def _source(sources: Mapping[str, str], name: str) -> str | None:
-    # Another variable may name a file with the secret.
-    return sources.get(name) or sources.get(f"{name}_FILE")
-
-
-def _shown(name: str, settings: Settings, source: str | None) -> str | None:
+def _shown(name: str, settings: Settings, sources: Mapping[str, str]) -> str | None:
     # Security: a masked secret's length or first letters would help an onlooker.
     if VARIABLES[name].secret:
-        return HIDDEN if source else None
+        return HIDDEN if name in sources else None
     return value_of(name, settings)

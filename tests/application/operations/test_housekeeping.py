@@ -178,7 +178,7 @@ async def test_background_cleaning_repeats_and_continues_after_a_failure(service
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await keep_clean(service.services.housekeeping, pause)
+        await keep_clean(service.services.housekeeping, service.services.job_results, pause)
     assert [1_800 <= seconds <= 5_400 for seconds in pauses] == [True, True, False, True]
     assert await swept(service) == {}
 

@@ -2,11 +2,14 @@
 
 import re
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 from playwright.async_api import expect
 
 from adapters.memory.clock import MovableClock
+from application.ports.database import Mail
+from domain.scope import EveryTenant
 from tests.console.conftest import Visitor
 from tests.console.looks.test_accessibility import violations
 from tests.http.app import PASSWORD
@@ -221,6 +224,25 @@ async def test_sessions_of_a_member_are_seen_and_ended(visitor: Visitor) -> None
     await page.get_by_role("button", name="Revoke", exact=True).click()
     await visitor.said("The session is revoked.")
     assert (await app.call("GET", "/api/auth/me", as_whom="watched")).status_code == 401
+
+
+async def test_super_admins_see_jobs_backups_waiting_mails_and_the_source_of_settings(visitor: Visitor) -> None:
+    page, app = visitor.page, visitor.service.app
+    await app.services.job_results.record("backup", 4_200_000)
+    await app.services.job_results.record("cleaning", 12)
+    await app.services.job_results.record("tables", 0, has_failed=True)
+    mail = Mail(id=UUID(int=9), kind="welcome", recipient="ada@acme.example", at=app.clock.now())
+    async with app.adapters.database.transaction(EveryTenant()) as tx:
+        await tx.outbox.add(mail)
+    await visitor.enter("system", "admin@example.com")
+    await expect(page.locator(".tile", has_text="Mail")).to_contain_text(re.compile(r"\d+ waiting"))
+    await expect(page.locator(".tile", has_text="Last backup")).to_contain_text("4.2 MB")
+    cleaning = page.get_by_role("row", name="Delete expired data")
+    await expect(cleaning).to_contain_text(re.compile("succeeded.*12 · "))
+    await expect(page.get_by_role("row", name="Maintain tables")).to_contain_text("failed, see the log")
+    await expect(page.get_by_role("row", name="Look up domains")).to_contain_text("never", ignore_case=True)
+    await expect(page.get_by_role("row", name="TENANTRY_SECRET_KEY")).to_contain_text("secret")
+    assert await violations(visitor) == []
 
 
 async def test_two_forms_of_a_tenants_settings_undo_nothing_of_each_other(visitor: Visitor) -> None:

@@ -92,7 +92,6 @@ async def test_a_backup_comes_back_into_an_empty_database(
 
 
 def test_a_database_without_tables_is_not_backed_up(tenantry: Tenantry, shared: dict[str, str], tmp_path: Path) -> None:
-    """Whoever backs up a database that was mistyped would find it out when the backup is needed."""
     refused = tenantry("backup", "first", **shared)
     assert refused.returncode == 5
     assert refused.stderr == (
@@ -110,6 +109,7 @@ async def test_restoring_over_content_needs_replace_and_a_stopped_service(
     assert tenantry("backup", "first", **migrated).returncode == 0
     served = serve(**migrated)
     token = served.log_in(PASSWORD)
+    assert "backup" in [job["job"] for job in served.call("GET", "/api/system", None, token).body["data"]["jobs"]]
     assert served.call("POST", "/api/tenants", {"name": "Acme", "identifier": "acme"}, token).status == 201
     under_way = tenantry("restore", "first", "--replace", **migrated)
     assert (under_way.returncode, "stop it first" in under_way.stderr) == (3, True)

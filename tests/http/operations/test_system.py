@@ -7,6 +7,7 @@
 The metric of second factors: every outcome is counted under its method.
 """
 
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from adapters.http.app import HttpSettings, build_app
 from adapters.prometheus.metrics import PrometheusMetrics
 from adapters.prometheus.outcomes import SecondFactorCounts
 from application.ports.database import Mail
+from domain.errors import ServiceUnavailable
 from domain.scope import EveryTenant
 from entrypoints.assembly.http_settings import http_settings
 from entrypoints.settings.settings import VARIABLES, read_settings
@@ -48,7 +50,8 @@ async def report(app: TestApp, whom: str = "root") -> Json:
 @pytest.mark.promise("GET /api/system: what the service runs with")
 async def test_the_system_report_contains_servers_settings_and_keys(app: TestApp) -> None:
     data = await report(app)
-    assert (data["database"], data["redis"], data["mail"]) == (True, True, {"delivery": "files", "givenUp": []})
+    assert (data["database"], data["redis"], data["jobs"]) == (True, True, [])
+    assert data["mail"] == {"delivery": "files", "waiting": 0, "oldest": None, "givenUp": []}
     settings = {item["name"]: item for item in data["settings"]}
     assert settings.keys() == {f"TENANTRY_{name}" for name in VARIABLES}
     assert settings["TENANTRY_SESSION_DAYS"] == {
@@ -56,9 +59,58 @@ async def test_the_system_report_contains_servers_settings_and_keys(app: TestApp
         "value": "30",
         "isSecret": False,
         "isDefault": True,
+        "source": None,
     }
     assert settings["TENANTRY_SECRET_KEY"]["isDefault"] is False
     assert {key["algorithm"] for key in data["keys"] if key["isUsed"]} == {"EdDSA", "RSA-OAEP-256", "ECDH-ES+A256KW"}
+
+
+async def test_the_report_contains_waiting_mails_and_the_last_results_of_jobs(app: TestApp) -> None:
+    start = app.clock.now()
+    mail = Mail(id=UUID(int=8), kind="welcome", recipient="ada@acme.example", at=start)
+    async with app.adapters.database.transaction(EveryTenant()) as tx:
+        await tx.outbox.add(mail)
+    results = app.services.job_results
+    await results.record("backup", 4_096)
+    app.clock.move(timedelta(hours=1))
+    await results.recorded("unusedFiles", _seven)()
+    app.clock.move(timedelta(minutes=10))
+    await results.recorded("unusedFiles", _nothing)()
+    with pytest.raises(ZeroDivisionError):
+        await results.recorded("tables", _broken)()
+    with pytest.raises(ServiceUnavailable):
+        await results.recorded("domains", _unavailable)()
+    await app.login("root", ADMIN)
+    data = await report(app)
+    assert (data["mail"]["waiting"], at(data["mail"]["oldest"])) == (1, start)
+    found = [(each["job"], each["hasFailed"], each["amount"], at(each["at"]) - start) for each in data["jobs"]]
+    assert found == [
+        ("backup", False, 4_096, timedelta()),
+        ("tables", True, 0, timedelta(minutes=70)),
+        ("unusedFiles", False, 7, timedelta(minutes=70)),
+    ]
+    assert at(data["jobs"][2]["workedAt"]) - start == timedelta(hours=1)
+    assert data["jobs"][1]["workedAt"] is None
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+async def _seven() -> int:
+    return 7
+
+
+async def _nothing() -> int:
+    return 0
+
+
+async def _broken() -> int:
+    return 1 // 0
+
+
+async def _unavailable() -> int:
+    raise ServiceUnavailable("The database is away.")
 
 
 async def test_a_mail_that_was_given_up_is_in_it_with_the_reason(app: TestApp) -> None:

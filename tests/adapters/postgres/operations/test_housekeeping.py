@@ -5,10 +5,12 @@ from datetime import timedelta
 
 import pytest
 
+from adapters.memory.cache import MemoryCache
 from adapters.memory.clock import CountingIds, MovableClock
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.operations.upkeep import PostgresUpkeep
 from application.operations.housekeeping import Housekeeping
+from application.operations.job_results import JobResults
 from domain.entities.declaration import Registry
 from domain.retention import DatedRecords
 from entrypoints.server.housekeeping import clean, keep_clean
@@ -62,6 +64,7 @@ async def test_a_partition_that_cannot_be_dropped_does_not_prevent_new_partition
         LIFETIMES,
         {records: -12 * MONTH},  # which is over for what was made just now
     )
+    results = JobResults(MemoryCache(MovableClock(now())), MovableClock(now()))
     pauses = iter(range(2))
 
     async def pause(_: float) -> None:
@@ -69,8 +72,10 @@ async def test_a_partition_that_cannot_be_dropped_does_not_prevent_new_partition
             raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
-        await keep_clean(housekeeping, pause)
+        await keep_clean(housekeeping, results, pause)
     await database.close()
+    (cleaning, tables) = await results.latest()
+    assert (cleaning.job, cleaning.has_failed, tables.job, tables.has_failed) == ("cleaning", True, "tables", False)
     assert "Housekeeping failed" in caplog.text
     assert later in await kind.parts(owner)
 

@@ -269,6 +269,14 @@ export interface InvitingTenant {
   branding: Branding;
 }
 
+export interface JobResult {
+  job: "backup" | "cleaning" | "domains" | "keyExpiry" | "tables" | "unusedFiles";
+  at: string;
+  hasFailed: boolean;
+  amount: number;
+  workedAt: string | null;
+}
+
 export interface JoinRequestItem {
   id: string;
   email: string;
@@ -325,6 +333,8 @@ export interface LoginResult {
 
 export interface MailState {
   delivery: "files" | "smtp";
+  waiting: number;
+  oldest: string | null;
   givenUp: GivenUpMail[];
 }
 
@@ -461,6 +471,7 @@ export interface SettingItem {
   value: string | null;
   isSecret: boolean;
   isDefault: boolean;
+  source: string | null;
 }
 
 export interface Suggested {
@@ -476,6 +487,7 @@ export interface SystemReport {
   redis: boolean;
   mail: MailState;
   keys: KeyItem[];
+  jobs: JobResult[];
   settings: SettingItem[];
 }
 

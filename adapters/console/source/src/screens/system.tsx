@@ -1,14 +1,16 @@
-// The state of the service for super-admins: readiness, mails given up, keys, settings without their secrets.
+// The state of the service for super-admins: readiness, background jobs, mails, keys, settings without their secrets.
 
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { address, call } from "../api/api";
-import type { GivenUpMail, KeyItem, SettingItem, SystemReport, TrafficPoint } from "../api/types";
+import type { GivenUpMail, JobResult, KeyItem, SettingItem, SystemReport, TrafficPoint } from "../api/types";
+import { sizeText } from "../forms/fileWords";
 import { Icon } from "../parts/Icon";
 import { type Bar, Plots, type Series } from "../parts/Plot";
 import { type Loaded, Ready, useLoaded } from "../parts/States";
 import { Table } from "../parts/Table";
 import { Head } from "../parts/Title";
-import { ago, exactTime, t, time } from "../words/words";
+import { ago, exactTime, type Key, number, t, time } from "../words/words";
 
 export function System() {
   const loaded = useLoaded(async () => (await call<SystemReport>("GET", "/api/system")).data, []);
@@ -40,9 +42,17 @@ export function System() {
                 name={t("system.mail")}
                 text={t(report.mail.delivery === "smtp" ? "system.smtp" : "system.files")}
                 isGood={report.mail.givenUp.length === 0}
-              />
+              >
+                {report.mail.oldest && (
+                  <>
+                    {t("system.waiting", { count: report.mail.waiting })} · <Ago at={report.mail.oldest} />
+                  </>
+                )}
+              </State>
+              <Backup last={report.jobs.find(({ job }) => job === "backup")} />
             </div>
             <Traffic loaded={traffic} />
+            <Jobs results={report.jobs} />
             <Mails mails={report.mail.givenUp} />
             <Keys keys={report.keys} />
             <Settings settings={report.settings} />
@@ -53,7 +63,20 @@ export function System() {
   );
 }
 
-function State({ name, text, isGood }: { name: string; text: string; isGood?: boolean }) {
+const Ago = ({ at }: { at: string }) => (
+  <time dateTime={at} title={exactTime(at)}>
+    {ago(at)}
+  </time>
+);
+
+interface StateProps {
+  name: string;
+  text: string;
+  isGood?: boolean;
+  children?: ComponentChildren;
+}
+
+function State({ name, text, isGood, children }: StateProps) {
   const colour = isGood === undefined ? "" : isGood ? "good" : "bad";
   return (
     <div class="tile">
@@ -64,7 +87,60 @@ function State({ name, text, isGood }: { name: string; text: string; isGood?: bo
           {text}
         </span>
       </span>
+      <span class="muted small">{children}</span>
     </div>
+  );
+}
+
+const Backup = ({ last }: { last: JobResult | undefined }) => (
+  <div class="tile">
+    <span class="muted">{t("system.backup")}</span>
+    <span>{last ? <Ago at={last.at} /> : t("system.backup.none")}</span>
+    <span class="muted small">{last && sizeText(last.amount)}</span>
+  </div>
+);
+
+const JOBS: [JobResult["job"], Key][] = [
+  ["cleaning", "system.cleaning"],
+  ["tables", "system.tables"],
+  ["unusedFiles", "system.unusedFiles"],
+  ["keyExpiry", "system.keyExpiry"],
+  ["domains", "system.domains"],
+];
+
+function Jobs({ results }: { results: JobResult[] }) {
+  const rows = JOBS.map(([job, name]) => ({ id: job, name, last: results.find((result) => result.job === job) }));
+  return (
+    <section class="section">
+      <h2>{t("system.jobs")}</h2>
+      <Table
+        rows={rows}
+        columns={[
+          { title: t("system.job"), cell: ({ name }) => t(name) },
+          { title: t("system.ran"), class: "muted", cell: ({ last }) => (last ? <Ago at={last.at} /> : t("never")) },
+          {
+            title: t("system.result"),
+            cell: ({ last }) =>
+              last && (
+                <span class={`badge ${last.hasFailed ? "bad" : "good"}`}>
+                  <Icon name={last.hasFailed ? "circle-alert" : "circle-check"} />
+                  {t(last.hasFailed ? "system.failed" : "system.succeeded")}
+                </span>
+              ),
+          },
+          {
+            title: t("system.worked"),
+            class: "muted",
+            cell: ({ last }) =>
+              last?.workedAt && (
+                <>
+                  {number(last.amount)} · <Ago at={last.workedAt} />
+                </>
+              ),
+          },
+        ]}
+      />
+    </section>
   );
 }
 
@@ -81,7 +157,7 @@ function Mails({ mails }: { mails: GivenUpMail[] }) {
           {
             title: t("system.at"),
             class: "muted",
-            cell: (mail) => <time title={exactTime(mail.at)}>{ago(mail.at)}</time>,
+            cell: (mail) => <Ago at={mail.at} />,
           },
           {
             title: t("import.message"),
@@ -116,6 +192,11 @@ function Keys({ keys }: { keys: KeyItem[] }) {
   );
 }
 
+function sourceOf({ source, isDefault }: SettingItem) {
+  if (source === "environment") return t("system.environment");
+  return source ? <code>{source}</code> : t(isDefault ? "system.default" : "system.chosen");
+}
+
 function Settings({ settings }: { settings: SettingItem[] }) {
   const [isAll, setAll] = useState(false);
   const shown = settings.filter((setting) => isAll || !setting.isDefault);
@@ -132,15 +213,14 @@ function Settings({ settings }: { settings: SettingItem[] }) {
       <Table
         rows={shown}
         id={(setting) => setting.name}
-        hasHead={false}
-        isStacked
         columns={[
-          { title: "name", cell: (setting) => <code>{setting.name}</code> },
+          { title: t("system.setting"), cell: (setting) => <code>{setting.name}</code> },
           {
-            title: "value",
+            title: t("value"),
             cell: ({ isSecret, value }) =>
               isSecret ? <span class="muted">{t("system.secret")}</span> : <bdi class="mono">{value ?? ""}</bdi>,
           },
+          { title: t("system.source"), class: "muted", cell: sourceOf },
         ]}
       />
     </section>
