@@ -31,8 +31,8 @@ class AccessLine(Struct, frozen=True):
     @property
     def fields(self) -> dict[str, object]:
         """Fields of the log entry, by their names there; unprintable characters of a path are escaped."""
-        # Security: the path of a linked file is its secret.
-        path = f"{self.path.rpartition('/')[0]}/…" if self.operation == "files.linked" else self.path
+        # Security: the path of a linked file is its secret, with any method and ending.
+        path = "/files/…" if self.path.startswith("/files/") else self.path
         return {
             "method": self.method,
             "path": path if path.isprintable() else ascii(path),

@@ -1,5 +1,6 @@
 """Contents over HTTP: who reads them, headers, ranges and links."""
 
+import logging
 from datetime import timedelta
 
 import pytest
@@ -189,3 +190,16 @@ async def test_a_link_ends_after_five_minutes_and_with_its_row(desk: TestApp) ->
     assert (await desk.call("GET", target)).status_code == 200
     desk.clock.move(timedelta(minutes=5))
     assert (await desk.call("GET", target)).status_code == 404
+
+
+@pytest.mark.parametrize("ending", ["", "/", "?download=true", "%20"])
+async def test_a_link_is_never_in_the_log(desk: TestApp, caplog: pytest.LogCaptureFixture, ending: str) -> None:
+    path = await with_photo(desk)
+    url = (await desk.call("POST", f"{path}/photo/link", as_whom="acme", json={})).json()["data"]["url"]
+    token = url.rpartition("/")[2]
+    with caplog.at_level(logging.DEBUG):
+        for method in ("GET", "HEAD", "POST", "OPTIONS", "PROPFIND"):
+            await desk.call(method, f"/files/{token}{ending}")
+    lines = [str(record.__dict__) for record in caplog.records if record.name.startswith(("adapters", "application"))]
+    assert len(lines) >= 5
+    assert [line for line in lines if token in line] == []

@@ -3,10 +3,12 @@
 from dataclasses import replace
 from datetime import timedelta
 
+import httpx
 import pytest
 
 from adapters.http.app import HttpSettings
 from adapters.memory.entities.attachments.objects import MemoryFileStore
+from application.ports.entities.attachments import FileStore
 from entrypoints.assembly.adapters import memory_adapters
 from entrypoints.assembly.use_cases import assemble
 from entrypoints.settings.settings import read_settings
@@ -15,6 +17,7 @@ from tests.contracts.entities.attachments.entities import ATTACHED
 from tests.http.app import SETTINGS, TestApp, client_of, registry_of
 from tests.http.conftest import seed
 from tests.http.entities.attachments.desk import open_desk, png, with_photo
+from tests.servers.s3_server import s3_server
 
 REDIRECT = {"TENANTRY_FILES_DOWNLOADS": "redirect"}
 
@@ -27,16 +30,35 @@ class SigningStore(MemoryFileStore):
         return f"https://files.example/{key}?for={lifetime.seconds}&type={media_type}&as={kind}"
 
 
-@pytest.fixture
-async def desk() -> TestApp:
-    settings = read_settings({**SETTINGS, **REDIRECT})
+async def desk_with(store: FileStore, environment: dict[str, str] = REDIRECT) -> TestApp:
+    settings = read_settings({**SETTINGS, **environment})
     made = memory_adapters(settings, registry_of(tuple(ATTACHED)))
-    adapters = replace(made, files=replace(made.files, store=SigningStore()))
+    adapters = replace(made, files=replace(made.files, store=store))
     services = assemble(adapters, settings)
     await prepare_memory(services)
     app = TestApp(client_of(services, HttpSettings()), services, adapters)
     await seed(app)
     return app
+
+
+@pytest.fixture
+async def desk() -> TestApp:
+    return await desk_with(SigningStore())
+
+
+async def test_a_bucket_serves_a_photo_through_the_service_and_by_its_signed_address() -> None:
+    with s3_server() as bucket:
+        for environment, status in (({}, 200), (REDIRECT, 302)):
+            desk = await desk_with(bucket.store("files"), environment)
+            path = await with_photo(desk)
+            answer = await desk.call("GET", f"{path}/photo", as_whom="acme")
+            assert answer.status_code == status
+            if status == 302:
+                # curl and browsers do not send the token to another origin
+                async with httpx.AsyncClient() as client:
+                    answer = await client.get(answer.headers["location"])
+            assert (answer.content, answer.headers["content-type"]) == (png(), "image/png")
+            assert answer.headers["content-disposition"].startswith("inline;")
 
 
 async def test_downloads_are_redirected_to_a_signed_address_of_the_store(desk: TestApp) -> None:

@@ -2,15 +2,22 @@
 
 import asyncio
 import hashlib
+import tempfile
 from collections.abc import AsyncIterator
+from copy import copy
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from adapters.http.request.responses import wire_time
 from application.entities.transfers.transfer_slots import UPLOADS_OF_A_USER
+from domain.scope import EveryTenant
 from tests.http.app import TestApp
+from tests.http.built_once import asgi_of
 from tests.http.entities.attachments.desk import made, open_desk, png, send, uploaded
+from tests.http.request.test_pipeline import POST
 
 
 @pytest.fixture
@@ -165,6 +172,49 @@ async def test_uploads_have_their_own_slots(desk: TestApp) -> None:
     assert [answer.status_code for answer in await asyncio.gather(*running)] == [201] * UPLOADS_OF_A_USER
 
 
+def inside(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
+@pytest.mark.promise("files, transfers: Readers and writers below the lowest pace are left")
+@pytest.mark.parametrize("is_slow", [False, True])
+async def test_an_upload_that_does_not_arrive_leaves_no_file_and_no_slot(
+    desk: TestApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_slow: bool
+) -> None:
+    begin = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n' + png()
+    headers = {"host": "localhost", "transfer-encoding": "chunked", "content-type": "multipart/form-data; boundary=x"}
+    headers["authorization"] = f"Bearer {desk.tokens['acme']}"
+    scope: Any = {
+        **POST,
+        "path": "/api/files",
+        "raw_path": b"/api/files",
+        "query_string": b"purpose=items.photo",
+        "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
+    }
+    spooled: list[int] = []
+
+    async def receive() -> Any:
+        spooled.append(len(inside(tmp_path)))
+        if len(spooled) % 2:
+            return {"type": "http.request", "body": begin, "more_body": True}
+        if is_slow:
+            raise TimeoutError
+        return {"type": "http.disconnect"}
+
+    statuses: list[int] = []
+
+    async def send(message: Any) -> None:
+        statuses.append(message.get("status", 0))
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for _ in range(UPLOADS_OF_A_USER + 1):
+        await asgi_of(desk.services)(copy(scope), receive, send)
+    assert statuses == [408 if is_slow else 400, 0] * (UPLOADS_OF_A_USER + 1)
+    assert (set(spooled), inside(tmp_path)) == ({1}, [])
+    async with desk.adapters.database.read_only(EveryTenant()) as read:
+        assert await read.unused_files.page(None, 10) == []
+
+
 async def test_a_form_has_one_part_called_file(desk: TestApp) -> None:
     path = "/api/files?purpose=items.photo"
     other = await desk.call("POST", path, as_whom="acme", files={"file": png(), "more": b"x"})
@@ -179,6 +229,8 @@ async def test_the_quota_of_a_tenant_counts_all_its_files() -> None:
     await uploaded(desk, b"x" * 1_000, "items.contract")
     over = await send(desk, b"x" * 1_000, "items.contract")
     assert (over.status_code, over.json()["error"]["code"]) == (403, "QUOTA_EXCEEDED")
+    message = "The files of the tenant have 2000 bytes; with this one they would exceed the limit of 2500."
+    assert over.json()["error"]["message"] == message
     assert (await send(desk, b"x" * 1_000, "items.contract", whom="other")).status_code == 201
     assert (await desk.call("DELETE", f"/api/files/{first}", as_whom="acme")).status_code == 204
     assert (await send(desk, b"x" * 1_000, "items.contract")).status_code == 201
