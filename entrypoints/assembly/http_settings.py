@@ -34,6 +34,7 @@ EXPOSED = (
 """Response headers readable by scripts of other origins."""
 
 EXPORTS = "/export$"
+STREAMS = "/changes/stream$"
 CONSOLE = "^/console(/|$)"
 ASSETS = "^/[^/]+/assets/"
 
@@ -93,11 +94,11 @@ def _cors(settings: Settings) -> CORSConfig | None:
 
 
 def _compression(settings: Settings) -> CompressionConfig | None:
-    """Exclude exports, because compression would delay their pieces, and the console's and documentation's files,
-    compressed when built.
+    """Exclude exports, because compression would delay their pieces, streams, because each would have a large buffer,
+    and the console's and documentation's files, compressed when built.
     """
     return (
-        CompressionConfig("gzip", exclude=[EXPORTS, CONSOLE, ASSETS], exclude_opt_key=UNCOMPRESSED)
+        CompressionConfig("gzip", exclude=[EXPORTS, STREAMS, CONSOLE, ASSETS], exclude_opt_key=UNCOMPRESSED)
         if settings.compression == "gzip"
         else None
     )

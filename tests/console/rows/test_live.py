@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -11,7 +12,10 @@ import pytest_asyncio
 from msgspec import Meta, Struct
 from playwright.async_api import Browser, Locator, Page, expect
 
+from adapters.memory.upkeep import MemoryUpkeep
+from application.entities.changes.streams.open_stream import Ending
 from domain.entities.markers import entity, ref
+from domain.retention import DatedRecords
 from tests.console.conftest import WIDE, Service, Visitor, free_port, serving
 from tests.console.looks.test_accessibility import violations_in_all_looks
 from tests.http.app import ADMIN, Json, TestApp, open_test_app
@@ -257,7 +261,7 @@ async def test_one_stream_serves_all_screens_of_a_tab(office: Office) -> None:
     page = office.page
     await office.boss.enter("rows/customers", BOSS)
     await expect(page.get_by_text("No rows yet")).to_be_visible()
-    assert not [request for request in office.boss.requests if STREAM in request.url]
+    assert streams(office.boss) == 0
     await expect(page.locator(".live")).to_have_count(0)
     await page.get_by_role("link", name="Orders", exact=True).click()
     await office.is_live()
@@ -267,7 +271,62 @@ async def test_one_stream_serves_all_screens_of_a_tab(office: Office) -> None:
     await page.get_by_role("link", name="Orders", exact=True).click()
     await office.change("A-2", price="8.00")
     await expect(office.row("A-2")).to_contain_text("8.00")
-    assert len([request for request in office.boss.requests if STREAM in request.url]) == 1
+    assert streams(office.boss) == 1
+
+
+def streams(visitor: Visitor) -> int:
+    """Return how often a stream was opened."""
+    return len([request for request in visitor.requests if STREAM in request.url])
+
+
+@pytest.mark.promise("console, journeys: A stream that the service ends is resumed without a reload")
+@pytest.mark.parametrize("why", ["behind", "moved"])
+async def test_a_stream_that_the_service_ends_is_resumed(office: Office, why: Ending) -> None:
+    await office.open()
+    before = reads(office.boss)
+    for stream in office.app.services.streams._open:
+        stream.end(why)
+    await office.change("A-2", price="8.00")
+    await office.add("A-9")
+    await expect(office.row("A-2")).to_contain_text("8.00")
+    await expect(office.fresh).to_have_text("1 new row")
+    await office.is_live()
+    assert (reads(office.boss), streams(office.boss)) == (before, 2)
+
+
+@pytest.mark.promise("console, journeys: A stream that the service ends is resumed without a reload")
+async def test_a_stream_of_an_expired_token_continues_with_a_new_one(office: Office) -> None:
+    await office.open()
+    before = reads(office.boss)
+    async with office.page.expect_request("**/console/session/refresh"):
+        # the service accepts the token for some seconds more
+        office.app.clock.move(timedelta(minutes=60, seconds=2))
+    await office.app.login("acme", CLERK)
+    await office.change("A-2", price="8.00")
+    await expect(office.row("A-2")).to_contain_text("8.00")
+    await office.is_live()
+    assert (reads(office.boss), streams(office.boss)) == (before, 2)
+
+
+@pytest.mark.promise("console, journeys: After a network failure a list equals a fresh page")
+async def test_a_list_is_read_again_when_its_changes_are_no_longer_stored(office: Office) -> None:
+    page = office.page
+    await office.open()
+    await office.boss.context.set_offline(True)
+    await expect(page.locator(".live.off")).to_be_visible()
+    await office.change("A-1", price="8.00")
+    await office.delete("A-2")
+    await office.add("A-9")
+    forgotten = await MemoryUpkeep(office.app.database).forget(DatedRecords.CHANGES, office.app.clock.now(), 1_000)
+    assert forgotten
+    await office.boss.context.set_offline(False)
+    await office.is_live()
+    await expect(office.row("A-9")).to_be_visible()
+    await expect(office.row("A-1")).to_contain_text("8.00")
+    await expect(office.row("A-2")).to_have_count(0)
+    await expect(office.fresh).to_have_count(0)
+    await office.change("A-3", price="9.00")
+    await expect(office.row("A-3")).to_contain_text("9.00")
 
 
 async def test_changes_arrive_after_the_rights_of_a_user_changed(office: Office) -> None:

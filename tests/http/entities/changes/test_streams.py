@@ -1,14 +1,18 @@
 """GET /api/changes/stream and GET /api/{entities}/changes/stream."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
+from entrypoints.assembly.http_settings import http_settings
+from entrypoints.settings.settings import read_settings
 from tests.contracts.entities.changes.followed_entities import FOLLOWED
-from tests.http.app import ADMIN, TestApp, open_test_app
+from tests.http.app import ADMIN, SETTINGS, TestApp, open_test_app
 from tests.http.entities.changes.open_streams import listen
+from tests.waiting import until
 
 READER = ["read:boards", "read-own:cards", "create:cards", "update-own:cards"]
 OLD = "MDAwMDAwMDAuMC4w"
@@ -58,6 +62,26 @@ async def test_a_stream_sends_changes_and_resumes_by_the_header(app: TestApp) ->
         resumed = await listen(app, "changes/stream", "root in acme", query, **headers)
         assert (await resumed.first(1))[0] == changed
         await resumed.close()
+
+
+async def test_a_stream_is_not_compressed_since_each_would_have_a_large_buffer() -> None:
+    settings = http_settings(read_settings({**SETTINGS, "TENANTRY_COMPRESSION": "gzip"}))
+    app = await open_test_app(entities=FOLLOWED, compression=settings.compression)
+    await app.login("root", ADMIN)
+    await app.make_tenant("acme")
+    asked = asyncio.create_task(app.call("GET", "/api/changes/stream", as_whom="root in acme"))
+    await until(count_of(app), 1)
+    app.services.streams.end_all()
+    answer = await asked
+    assert (answer.status_code, answer.headers.get("content-encoding")) == (200, None)
+    await app.client.aclose()
+
+
+def count_of(app: TestApp) -> Callable[[], Awaitable[int]]:
+    async def count() -> int:
+        return app.services.streams.count
+
+    return count
 
 
 @pytest.mark.promise("GET /api/{entities}/changes/stream: the changes of one entity, with the filters of its list")

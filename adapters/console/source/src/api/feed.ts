@@ -1,7 +1,7 @@
 // The stream of changes of this tab: one for all screens that follow entities with a feed. It resumes where it was.
 import { effect, signal } from "@preact/signals";
 import { tenantId, userId } from "../session/tokens";
-import { ApiError, parsed, send } from "./api";
+import { ApiError, hooks, parsed, send } from "./api";
 import { type Entity, EVERY, type Row, scope } from "./meta";
 
 export interface Change {
@@ -158,6 +158,8 @@ async function stream(signal: AbortSignal, entities: string, isOpen: () => void)
         const own = changes.filter(({ entity }) => entity === plural);
         if (own.length) follower.arrived(own);
       }
+      // the service still accepts a token for seconds after its end, and would end the next stream at once
+      if (ending === "expired") await hooks.renew();
       // the service that ends moves all its streams: not all at once
       if (ending) return ending === "moved" ? 1_000 * Math.random() : 1;
     }
