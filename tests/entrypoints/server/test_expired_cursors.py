@@ -18,6 +18,12 @@ def feed(served: Served, token: str, after: str | None = None) -> Any:
     return (answer.status, answer.body["error"]["code"]) if answer.status != 200 else answer.body["data"]
 
 
+def stream(served: Served, token: str, after: str) -> Any:
+    """The status and the code of a stream that is refused."""
+    answer = served.call("GET", f"/api/changes/stream?after={after}", token=token)
+    return answer.status, answer.body["error"]["code"]
+
+
 def followed_to(served: Served, token: str, after: str, count: int) -> list[Any]:
     """The next items of the feed, once there are ``count``."""
     found: list[Any] = []
@@ -64,7 +70,7 @@ async def test_cursors_expire_after_a_restore(
     again = await asyncio.to_thread(serve, **other)
     token = await asyncio.to_thread(again.log_in, PASSWORD)
     for old in (start, cursor):
-        assert feed(again, token, old) == (410, "CURSOR_EXPIRED")
+        assert feed(again, token, old) == stream(again, token, old) == (410, "CURSOR_EXPIRED")
     new = feed(again, token)["cursor"]
     post(again, token, "after the restore")
     (item,) = await asyncio.to_thread(followed_to, again, token, new, 1)
@@ -82,6 +88,6 @@ async def test_cursors_expire_with_a_dropped_partition(serve: Serve, followed: d
     part = await connection.fetchval("SELECT tableoid::regclass::text FROM changes LIMIT 1")
     await connection.execute(f"DROP TABLE {part}")
     await connection.close()
-    assert feed(served, token, start) == (410, "CURSOR_EXPIRED")
+    assert feed(served, token, start) == stream(served, token, start) == (410, "CURSOR_EXPIRED")
     assert feed(served, token, head)["items"] == []
     assert feed(served, token)["cursor"] == head

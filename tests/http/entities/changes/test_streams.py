@@ -187,3 +187,33 @@ async def test_a_stream_ends_when_its_user_loses_rights(app: TestApp, ended: str
         await make(app, "boards", name="after the loss")
     assert await listener.ending() == "revoked"
     assert b"after the loss" not in listener.raw
+
+
+@pytest.mark.promise("GET /api/changes/stream: a stream ends with its rights, within one event or 5 seconds")
+async def test_a_stream_ends_when_a_field_is_closed_to_its_user(app: TestApp) -> None:
+    await app.make_role("acme", "Keeper", ["read:cards", "read:secrets"])
+    await app.make_user("acme", "kim@acme.example", ["Keeper"])
+    await app.login("kim", "kim@acme.example")
+    roles = (await app.call("GET", "/api/roles", as_whom="root in acme")).json()["items"]
+    keeper = next(role["id"] for role in roles if role["name"] == "Keeper")
+    listeners = [await listen(app, path, "kim") for path in ("changes/stream", "cards/changes/stream")]
+    waiting = asyncio.create_task(app.call("GET", f"/api/changes?wait=20&after={listeners[0].cursor}", as_whom="kim"))
+    card = await make(app, "cards", title="t", secret="shown")
+    assert [(await each.first(1))[0].data["data"]["secret"] for each in listeners] == ["shown"] * 2
+    assert (await waiting).json()["data"]["items"][0]["data"]["secret"] == "shown"
+    last = listeners[0].cursor
+    changed = await app.call(
+        "PUT", f"/api/roles/{keeper}", as_whom="root in acme", json={"permissions": ["read:cards"]}
+    )
+    assert changed.status_code == 200, changed.text
+    answer = await app.call("PUT", f"/api/cards/{card}", as_whom="root in acme", json={"secret": "closed now"})
+    assert answer.status_code == 200, answer.text
+    for listener in listeners:
+        assert await listener.ending() == "revoked"
+        assert b"closed now" not in listener.raw
+    await app.login("kim", "kim@acme.example")
+    resumed = await listen(app, "changes/stream", "kim", f"after={last}")
+    (event,) = await resumed.first(1)
+    assert (event.data["changed"], event.data["data"]["title"]) == ([], "t")
+    assert b"secret" not in resumed.raw
+    await resumed.close()
