@@ -3,16 +3,24 @@
 import re
 import socket
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import asyncpg
 import pytest
 import rich_click as click
+from msgspec.structs import replace
 
+from adapters.memory.clock import CountingIds
+from adapters.postgres.database import PostgresDatabase
 from entrypoints.cli.main import tenantry as commands
 from entrypoints.cli.reports.doctor import mail_server_findings, redis_findings, replicas_findings
 from entrypoints.settings.settings import Settings
 from entrypoints.settings.variables import Secret
+from tests.contracts.entities.changes.conftest import Desk
+from tests.contracts.entities.changes.followed_entities import REGISTRY
+from tests.contracts.entities.changes.webhooks.conftest import Hooks
+from tests.contracts.entities.changes.webhooks.test_ports import add, deliveries, stored
 from tests.entrypoints.processes import Tenantry, free_port
 from tests.servers.redis_servers import RedisServer
 from tests.servers.smtp_server import certificate, smtp_server
@@ -66,6 +74,24 @@ async def test_doctor_reports_invalid_and_unreachable_replicas(migrated: dict[st
     found = [finding async for finding in replicas_findings(Settings(database_replica_urls=urls))]
     assert ["1 of" in found[0], "is no replica" in found[0]] == [True, True]
     assert ["2 of" in found[1], "does not answer" in found[1]] == [True, True]
+
+
+@pytest.mark.promise("webhooks, deliveries: doctor reports failing and disabled webhooks, and overdue deliveries")
+async def test_doctor_reports_webhooks_that_deliver_nothing(tenantry: Tenantry, migrated: dict[str, str]) -> None:
+    database = PostgresDatabase(migrated["DATABASE_URL"], REGISTRY, CountingIds(), connections=2)
+    await database.open()
+    hooks, now = await Hooks(Desk(database)).open(), datetime.now(UTC)
+    works = await stored(hooks)
+    (delivery,) = deliveries(works, 1)
+    await add(hooks, replace(delivery, created_at=now - timedelta(minutes=59)))
+    assert "ebhooks" not in tenantry("doctor", **migrated, PORT=str(free_port())).stdout
+    await stored(hooks, failing_since=now)
+    await stored(hooks, failing_since=now, is_active=False, disabled_at=now)
+    await add(hooks, *(replace(each, created_at=now - timedelta(minutes=61)) for each in deliveries(works, 2, first=2)))
+    told = " ".join(tenantry("doctor", **migrated, PORT=str(free_port())).stdout.split())
+    assert "1 webhooks fail and 1 are disabled: GET /api/webhooks of their tenants" in told
+    assert "2 deliveries of webhooks are due for more than an hour" in told
+    await database.close()
 
 
 async def test_doctor_reports_a_redis_that_evicts_keys(tmp_path: Path) -> None:
