@@ -107,6 +107,11 @@ def obstacles(registry: Registry) -> list[str]:
             if field.reference is not None and field.reference.may_dangle
         ),
         *(
+            f"{model.name}: {field.name} has links, which Citus writes before their row."
+            for model in registry.stored
+            for field in model.links
+        ),
+        *(
             f"{model.name} has changes=True: the log of changes stays on the coordinator."
             for model in registry.stored
             if model.declaration.changes
