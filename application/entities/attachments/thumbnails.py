@@ -67,6 +67,8 @@ class Thumbnails:
         with self.figures.waiting_thumbnail():
             await self._lane.acquire()
         try:
+            if self.spool is not None:
+                self.spool.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=self.spool) as folder:
                 source, target = Path(folder, "source"), Path(folder, "target")
                 await self._fetch(file, source)

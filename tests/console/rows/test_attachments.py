@@ -142,6 +142,11 @@ async def test_a_photo_is_put_on_a_row_and_replaced_and_removed_by_keyboard(shop
     assert (await shop.stored())["photoId"] is None
 
 
+async def refuse(route: Route) -> None:
+    """Answers as a service that creates too many thumbnails."""
+    await route.fulfill(status=503)
+
+
 @pytest.mark.promise("console, journeys: a photo is dropped on a product, with progress, a preview and a thumbnail")
 async def test_a_dropped_photo_shows_its_progress_then_a_preview_and_a_thumbnail(shop: Shop) -> None:
     page = shop.page
@@ -170,6 +175,7 @@ async def test_a_dropped_photo_shows_its_progress_then_a_preview_and_a_thumbnail
     await expect(progress).to_have_count(0)
     await shop.save()
     assert (await shop.stored())["photo"]["name"] == "wide.png"
+    await page.route("**/files/*", refuse, times=1)
     await shop.visitor.go("rows/lamps")
     await is_drawn(page.get_by_role("img", name="wide.png"), 128)
 

@@ -70,6 +70,14 @@ async def until_idle() -> None:
         await asyncio.sleep(0)
 
 
+async def test_the_folder_for_temporary_files_is_created(tmp_path: Path) -> None:
+    desk = Desk()
+    thumbnails = Thumbnails(desk.store, desk.images, spool=tmp_path / "data" / "tmp")
+    desk.images.may_end.set()
+    assert await thumbnails.content(desk.file(b"photo"), "small", BOX) == b"small photo"
+    assert list((tmp_path / "data" / "tmp").iterdir()) == []
+
+
 async def test_requests_at_once_create_one_thumbnail_which_is_stored() -> None:
     desk = Desk()
     file = desk.file(b"photo")

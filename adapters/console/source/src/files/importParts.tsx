@@ -25,7 +25,7 @@ export function FilePicker({ file, choose, isFixed }: PickerProps) {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: dropping is a shortcut of the button within
     <div
-      class={isOver ? "drop over" : "drop"}
+      class={`drop ${file ? "chosen" : ""} ${isOver ? "over" : ""}`}
       onDragOver={(event) => (event.preventDefault(), setOver(true))}
       onDragLeave={() => setOver(false)}
       onDrop={(event) => {
@@ -80,7 +80,11 @@ export function Mapping({ entity, header, mapped, suggested, change }: MappingPr
           <thead>
             <tr>
               <th scope="col">{t("import.column")}</th>
-              {hasSamples && <th scope="col">{t("import.sample")}</th>}
+              {hasSamples && (
+                <th scope="col" class="sample">
+                  {t("import.sample")}
+                </th>
+              )}
               <th scope="col">{t("field")}</th>
             </tr>
           </thead>
@@ -91,27 +95,29 @@ export function Mapping({ entity, header, mapped, suggested, change }: MappingPr
                   <bdi>{name || "–"}</bdi>
                 </th>
                 {hasSamples && (
-                  <td class="muted">
+                  <td class="muted sample">
                     <bdi>{samples.slice(0, 2).join(" · ").slice(0, 60)}</bdi>
                   </td>
                 )}
                 <td>
-                  <select
-                    aria-label={t("import.field", { name })}
-                    value={mapped[name] ?? ""}
-                    onChange={(event) => change({ ...mapped, [name]: event.currentTarget.value })}
-                  >
-                    <option value="">{t("import.unknown")}</option>
-                    <option value={LEFT_OUT}>{t("import.left-out")}</option>
-                    {entity.fields.map((field) => (
-                      <option key={field.name} value={field.name}>
-                        {titleOf(field)}
-                      </option>
-                    ))}
-                  </select>
-                  {mapped[name] && mapped[name] === suggested[name] && (
-                    <span class="badge warn">{t("import.suggested")}</span>
-                  )}
+                  <span>
+                    <select
+                      aria-label={t("import.field", { name })}
+                      value={mapped[name] ?? ""}
+                      onChange={(event) => change({ ...mapped, [name]: event.currentTarget.value })}
+                    >
+                      <option value="">{t("import.unknown")}</option>
+                      <option value={LEFT_OUT}>{t("import.left-out")}</option>
+                      {entity.fields.map((field) => (
+                        <option key={field.name} value={field.name}>
+                          {titleOf(field)}
+                        </option>
+                      ))}
+                    </select>
+                    {mapped[name] && mapped[name] === suggested[name] && (
+                      <span class="badge warn">{t("import.suggested")}</span>
+                    )}
+                  </span>
                 </td>
               </tr>
             ))}

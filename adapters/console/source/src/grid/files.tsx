@@ -4,6 +4,8 @@ import type { Entity, Field, Row } from "../api/meta";
 import { contentUrl, type StoredFile } from "../api/uploads";
 
 const RESTS = 150; // milliseconds that a row is in sight before its pictures are requested
+const WAITS = 700; // milliseconds, longer after each failure
+const MOST_TRIES = 7;
 
 /** The path of a file of a row. */
 export const filePath = (entity: Entity, id: string, field: Field, file: string) =>
@@ -36,24 +38,34 @@ export function Files({ entity, field, row }: { entity: Entity; field: Field; ro
   );
 }
 
-/** A picture, and the name of the file until it is there. */
+/** A picture, and the name of a file without one. The service creates few thumbnails at once and refuses further requests
+ * until then, so a failed request is repeated. */
 function Thumbnail({ path, file, size }: { path: string; file: StoredFile; size: string }) {
   const [url, setUrl] = useState("");
+  const [tries, setTries] = useState(0);
   useEffect(() => {
+    if (tries > MOST_TRIES) return;
     let isShown = true;
     const timer = setTimeout(
       () =>
         contentUrl(path, { size }).then(
           (found) => isShown && setUrl(found),
-          () => undefined,
+          () => isShown && setTries(MOST_TRIES + 1),
         ),
-      RESTS,
+      RESTS + tries * WAITS,
     );
     return () => {
       isShown = false;
       clearTimeout(timer);
     };
-  }, [path, file.id]);
-  if (!url) return <bdi class="badge">{file.name}</bdi>;
-  return <img class="thumbnail" src={url} alt={file.name} title={file.name} onError={() => setUrl("")} />;
+  }, [path, file.id, tries]);
+  if (tries > MOST_TRIES) return <bdi class="badge">{file.name}</bdi>;
+  if (!url)
+    return (
+      <span class="thumbnail blank">
+        <bdi class="unseen">{file.name}</bdi>
+      </span>
+    );
+  const again = () => (setUrl(""), setTries(tries + 1));
+  return <img class="thumbnail" src={url} alt={file.name} title={file.name} onError={again} />;
 }

@@ -1,7 +1,9 @@
 // Widths of the columns: by the kind of the field, its title, and what the first rows hold. The column that names a row
 // takes what is left over.
 import { choiceOf, type Entity, entityOf, type Field, type Row, rowLabel } from "../api/meta";
+import type { StoredFile } from "../api/uploads";
 import { titleOf } from "./cells";
+import { thumbnailOf } from "./files";
 import type { Pages } from "./pages";
 
 const MEASURED = 40; // rows
@@ -24,6 +26,8 @@ const RANGES: Partial<Record<string, Range>> = {
   links: [140, 320],
   texts: [120, 300],
   uuids: [150, 300],
+  attachment: [72, 240],
+  attachments: [110, 320],
 };
 const DISPLAY: Range = [180, 340];
 
@@ -31,8 +35,14 @@ const DISPLAY: Range = [180, 340];
 function textOf(field: Field, row: Row): string {
   const value = row[field.name];
   if (value === null || value === undefined) return "";
+  if (thumbnailOf(field, 0)) return "";
   const related = field.relation ? row[field.relation] : undefined;
   const target = field.target ? entityOf(field.target) : undefined;
+  if (field.kind === "attachment" || field.kind === "attachments")
+    return [related ?? []]
+      .flat()
+      .map((file) => `${(file as StoredFile).name}   `)
+      .join("");
   if (Array.isArray(related)) return (related as Row[]).map((linked) => `${rowLabel(target, linked)}   `).join("");
   if (related) return `${rowLabel(target, related as Row)}  `;
   if (field.kind === "reference") return "00000000-0000";
