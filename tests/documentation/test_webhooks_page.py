@@ -1,19 +1,23 @@
 """The functions of docs/webhooks.md accept what the service signs, and nothing else."""
 
 import json
+import os
 import runpy
 import shutil
 import subprocess
+import sys
 from base64 import b64encode
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import httpx
 import pytest
 
 from adapters.outgoing.signing import StandardSigner
 from domain.entities.webhooks.signatures import signed_text
 from tests.documentation.documents import compiled, copied
+from tests.entrypoints.processes import free_port
 
 IsValid = Callable[[str, dict[str, str], bytes], bool]
 SIGNER = StandardSigner()
@@ -84,6 +88,23 @@ def test_the_receivers_of_the_page_verify_signatures(language: Callable[[Path], 
     ):
         assert not is_valid(shown, {**headers(now, SECRET), name: wrong}, BODY)
         assert not is_valid(shown, {each: text for each, text in headers(now, SECRET).items() if each != name}, BODY)
+
+
+def test_the_receiver_of_the_page_accepts_signed_requests_only(tmp_path: Path) -> None:
+    copied("webhooks.md", "webhook.py", tmp_path)
+    receiver = Path(copied("webhooks.md", "receiver.py", tmp_path))
+    port = free_port()
+    receiver.write_text(receiver.read_text().replace("9000", str(port)))
+    environment = {**os.environ, "SECRET": SIGNER.shown("v1", SECRET)}
+    with subprocess.Popen([sys.executable, receiver], env=environment, stdout=subprocess.PIPE) as process:
+        with httpx.Client(transport=httpx.HTTPTransport(retries=20)) as client:
+            for signed_by, status, printed in ((SECRET, 204, BODY), (SIGNER.new_secret(), 400, b"refused")):
+                signed = headers(datetime.now(UTC), signed_by)
+                answer = client.post(f"http://127.0.0.1:{port}/", content=BODY, headers=signed)
+                assert answer.status_code == status
+                assert process.stdout is not None
+                assert process.stdout.readline() == printed + b"\n"
+        process.kill()
 
 
 def headers(at: datetime, secret: bytes) -> dict[str, str]:

@@ -108,7 +108,8 @@ def pattern_error(pattern: str, entities: Collection[str], actions: Sequence[str
         known[name.partition(".")[0]] = (*known.get(name.partition(".")[0], ()), name.partition(".")[2])
     known |= dict.fromkeys(sorted(entities), actions)
     if entity not in known:
-        return f"must begin with an entity that has a feed: {', '.join(known) or 'there is none'}"
+        names = ", ".join(known) or "declare one with changes=True"
+        return f"must begin with an entity that has a feed: {names}"
     actions = known[entity]
     if action != EVERY_ACTION and action not in actions:
         return f"must end with .* or one of: {', '.join(actions)}"

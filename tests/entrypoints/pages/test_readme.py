@@ -149,10 +149,12 @@ def edit_a_book(served: Served, browser: str) -> None:
         expect(page.get_by_role("heading", name="Emma, a novel")).to_be_visible()
         page.get_by_role("link", name="Books").first.click()
         expect(page.get_by_role("row", name="Emma, a novel")).to_contain_text("474")
-    token = served.log_in(served.password)
-    assert [book["title"] for book in served.call("GET", "/api/books", token=token).body["data"]["items"]] == [
-        "Emma, a novel"
-    ]
+        token = served.log_in(served.password)
+        (book,) = served.call("GET", "/api/books", token=token).body["data"]["items"]
+        assert book["title"] == "Emma, a novel"
+        expect(page.locator(".live.on")).to_be_visible()
+        assert served.call("PATCH", f"/api/books/{book['id']}", {"pages": 512}, token).status == 200
+        expect(page.get_by_role("row", name="Emma, a novel")).to_contain_text("512")
 
 
 def ensure_books_are_served(served: Served) -> None:
