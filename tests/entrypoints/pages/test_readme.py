@@ -122,12 +122,6 @@ def test_every_block_of_the_readme_runs_in_order(
         edit_a_book(terminal.served, BROWSER)
 
 
-def test_the_page_of_attachments_begins_with_the_requests_of_the_readme() -> None:
-    (_, block), *_ = _BLOCK.findall((ROOT / "docs/attachments.md").read_text())
-    assert block.count("curl") == 3
-    assert block in README
-
-
 def ensure_own_books_are_listed(printed: str) -> None:
     """The member's list has the member's book alone."""
     listed = printed.rpartition('"items":')[2]
