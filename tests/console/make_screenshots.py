@@ -80,7 +80,13 @@ async def fill(app: TestApp) -> None:
     account = await made(app, "/api/service-accounts", name="Nightly import", roles=["Catalogue"])
     ends = app.clock.now() + timedelta(days=6, hours=1)
     await made(app, f"/api/service-accounts/{account['id']}/keys", name="Cron", expiresAt=ends.isoformat())
+    jobs = app.services.job_results
+    await jobs.record("backup", 48_200_000)
+    await jobs.record("cleaning", 214)
     app.clock.move(timedelta(minutes=21))
+    await jobs.record("tables", 0)
+    await jobs.record("unusedFiles", 3)
+    await jobs.record("domains", 0)
 
 
 def product(number: int, categories: list[str]) -> Json:
@@ -91,6 +97,7 @@ def product(number: int, categories: list[str]) -> Json:
         "price": f"{(number * 37) % 400 + 7}.50",
         "stock": number * 13 % 90,
         "status": ("live", "live", "draft", "live", "retired")[number % 5],
+        "releasedAt": None if number % 5 == 2 else f"2026-{number % 10 + 1:02}-{number % 27 + 1:02}T09:00:00Z",
         "categoryId": categories[number % len(categories)],
         "description": "Made to order, and packed in recycled paper." if number % 3 else None,
     }
