@@ -18,7 +18,7 @@ from domain.errors import BadRequest, CursorExpired
 from domain.scope import Caller, OneTenant, Scope
 
 MOST_EXAMINED = 5_000
-"""Maximum positions that a page examines."""
+"""Maximum positions of both streams that a page examines."""
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.8
 """Minimum seconds between two looks for new entries while a caller waits. Each look without events doubles them."""
 
@@ -102,7 +102,7 @@ class Following:
             events = await _seen(read, evaluation, "own", own.entries, after)
             reached = after.shared
             if left := asked.limit - len(events):
-                end = min(heads.shared, after.shared + MOST_EXAMINED)
+                end = min(heads.shared, after.shared + MOST_EXAMINED - (own.reached - after.own))
                 shared = await read.changes.after("shared", after.shared, end, left, list(interests))
                 events += await _seen(
                     read, evaluation, "shared", shared.entries, FeedCursor(epoch, own.reached, after.shared)

@@ -12,7 +12,7 @@ from application.entities.guarded_fields import GuardedFields
 from application.ports.entities.changes import LogEntry
 from domain.entities.changes.feeds import IDENTITY_ENTITIES
 from domain.entities.changes.identity_events import event_name, may_read_identity
-from domain.entities.changes.seeing import WITHOUT_ROW, changed_fields, members_of
+from domain.entities.changes.seeing import IS_DELETED, WITHOUT_ROW, changed_fields, members_of
 from domain.entities.declaration import EntityModel, Registry
 from domain.entities.markers import Mine
 from domain.entities.owning import limits_of
@@ -91,7 +91,9 @@ class EventReader:
             return Event(entry.action, (), entry.data, is_truncated=False, needs_row=False)
         model = self.registry[entry.entity]
         after = _members(entry.data)
-        if not self._is_shared_with_tenant(model, after):
+        # Security: without a permission for deleted rows, their changes are unseen too.
+        is_unseen = entry.action == "changed" and after.get(IS_DELETED.wire) is True
+        if is_unseen or not self._is_shared_with_tenant(model, after):
             return None
         if model.plural in limits_of(self.registry, self.caller.rights).sees:
             return self._own_event(model, entry, after)

@@ -1,4 +1,4 @@
-"""The feed on two processes: what one writes, readers of the other receive at once, and soon without Redis."""
+"""The feed on two processes, with and without Redis."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator

@@ -1,4 +1,4 @@
-"""A deletion that cascades to very many rows: its entries receive positions, and entries of others do not wait long."""
+"""A deletion that cascades to very many rows."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""Filters that a write of the service's fields makes true or false: deletion, restoration, versions and times."""
+"""Filters on deletion, versions and times."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta

@@ -4,7 +4,7 @@ import pytest
 
 from adapters.memory.wakes import MemoryWakes
 from application.entities.changes.arrivals import Arrivals
-from application.entities.changes.following import Following
+from application.entities.changes.following import MOST_EXAMINED, Following
 from application.ports.entities.records import Act
 from domain.entities.changes.asking import Asked
 from domain.entities.changes.cursors import FeedCursor, read_feed_cursor, write_feed_cursor
@@ -36,6 +36,18 @@ async def test_pages_partition_the_changes(desk: Desk) -> None:
         assert page.has_more is more
         found += [event.entry.row_id for event in page.events]
     assert found == cards
+
+
+async def test_a_page_examines_5_000_positions_of_both_streams(desk: Desk) -> None:
+    everything = await reader(desk)
+    everything.interests = {"colours": everything.interests["colours"]}
+    await desk.add_all("labels", *({"name": f"{number}"} for number in range(MOST_EXAMINED + 1)))
+    colour = await desk.add("colours")
+    pages = [await everything.page() for _ in range(2)]
+    assert [(page.has_more, [event.entry.row_id for event in page.events]) for page in pages] == [
+        (True, []),
+        (False, [colour]),
+    ]
 
 
 async def test_filters_make_rows_enter_and_leave(desk: Desk) -> None:

@@ -1,6 +1,4 @@
-"""Every route of the feed and the webhooks, for every kind of reader: other tenants, own rows, closed fields, deleted
-rows, and super-admins. It is made from the table: a new route needs no test.
-"""
+"""Every route of the feed and the webhooks, for every kind of reader."""
 
 from collections.abc import AsyncIterator
 from typing import cast

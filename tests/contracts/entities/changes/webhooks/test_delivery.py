@@ -142,6 +142,18 @@ async def test_rows_that_a_relation_makes_own_are_looked_for(hooks: Hooks) -> No
     assert [body_of(sent)["data"]["id"] for sent in hooks.sent] == [str(seen)]
 
 
+async def test_a_change_of_a_deleted_row_is_not_delivered(hooks: Hooks) -> None:
+    await hooks.make("cards.*")
+    colour = await hooks.desk.add("colours")
+    cards = [await hooks.desk.add("cards", colour_id=colour) for _ in range(2)]
+    await hooks.desk.remove("cards", cards[0])
+    await hooks.desk.purge("colours", colour)
+    await hooks.deliver()
+    found = [(body_of(sent)["type"], body_of(sent)["data"]["id"]) for sent in hooks.sent]
+    assert [row_id for name, row_id in found if name == "cards.changed"] == [str(cards[1])]
+    assert ("cards.deleted", str(cards[0])) in found
+
+
 @pytest.mark.promise("webhooks, deliveries: a failure is retried after 5 s, 30 s, … and then given up")
 async def test_failures_are_retried_and_given_up(hooks: Hooks) -> None:
     webhook = await hooks.make("labels.*")
