@@ -1,123 +1,14 @@
 """Changes of others in open screens: in a list, a form and a history, after a network failure; one stream a tab."""
 
 import re
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
-from datetime import timedelta
-from typing import Annotated, Literal
-from uuid import UUID
 
 import pytest
-import pytest_asyncio
-from msgspec import Meta, Struct
-from playwright.async_api import Browser, Locator, Page, expect
+from playwright.async_api import Page, expect
 
-from adapters.memory.upkeep import MemoryUpkeep
-from application.entities.changes.streams.open_stream import Ending
-from domain.entities.markers import entity, ref
-from domain.retention import DatedRecords
-from tests.console.conftest import WIDE, Service, Visitor, free_port, serving
 from tests.console.looks.test_accessibility import violations_in_all_looks
-from tests.http.app import ADMIN, Json, TestApp, open_test_app
+from tests.console.rows.live.office import BOSS, CLERK, Office, reads, streams
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
-
-BOSS, CLERK = "boss@acme.example", "clerk@acme.example"
-STREAM = "/api/changes/stream"
-
-
-@entity("customers")
-class Customer(Struct, rename="camel", kw_only=True):
-    """An entity without a feed."""
-
-    name: str
-
-
-@entity("orders", changes=True, history=True, sort="number", columns=["number", "status", "customer_id", "price"])
-class Order(Struct, rename="camel", kw_only=True):
-    number: Annotated[str, Meta(max_length=40)]
-    status: Literal["open", "paid", "sent"] = "open"
-    price: str = "1.00"
-    customer_id: Annotated[UUID | None, ref("customers", on_delete="clear")] = None
-
-
-@dataclass
-class Office:
-    """Two people at their browsers, and orders by their numbers."""
-
-    boss: Visitor
-    clerk: Visitor
-    app: TestApp
-    orders: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def page(self) -> Page:
-        return self.boss.page
-
-    def row(self, number: str) -> Locator:
-        return self.page.get_by_role("row", name=number)
-
-    @property
-    def fresh(self) -> Locator:
-        return self.page.locator(".fresh button")
-
-    async def call(self, method: str, path: str, body: object = None) -> Json:
-        """A request of the colleague's program."""
-        answer = await self.app.call(method, path, as_whom="acme", json=body)
-        assert answer.is_success, answer.text
-        found: Json = answer.json() if answer.content else {}
-        data: Json = found.get("data", found)
-        return data
-
-    async def add(self, number: str, **values: object) -> None:
-        made = await self.call("POST", "/api/orders", {"number": number, **values})
-        self.orders[number] = str(made["id"])
-
-    async def change(self, order: str, **values: object) -> None:
-        await self.call("PATCH", f"/api/orders/{self.orders[order]}", values)
-
-    async def delete(self, number: str) -> None:
-        await self.call("DELETE", f"/api/orders/{self.orders[number]}")
-
-    async def open(self, path: str = "rows/orders") -> None:
-        await self.boss.enter(path, BOSS)
-        await self.is_live()
-        # rows that are read later include what happened before
-        await expect(self.page.locator(".loading, .waiting")).to_have_count(0)
-
-    async def is_live(self) -> None:
-        await expect(self.page.locator(".live.on")).to_be_visible()
-
-
-@pytest_asyncio.fixture
-async def office(chromium: Browser) -> AsyncIterator[Office]:
-    app = await open_test_app({"TENANTRY_PASSKEY_RP_ID": "localhost"}, (Customer, Order), counts_limits=False)
-    await app.login("root", ADMIN)
-    await app.make_tenant("acme")
-    await app.make_user("acme", BOSS, ["Admin"])
-    await app.make_user("acme", CLERK, ["Admin"])
-    await app.login("acme", CLERK)
-    home = f"http://localhost:{free_port()}"
-    contexts = [await chromium.new_context(viewport=WIDE, locale="en-GB") for _ in range(2)]
-    async with serving(app, home):
-        visitors = []
-        for context in contexts:
-            context.set_default_timeout(60_000)
-            visitors.append(Visitor(Service(app, home), context, await context.new_page()))
-            visitors[-1].watch(visitors[-1].page)
-        opened = Office(visitors[0], visitors[1], app)
-        for number in range(5):
-            await opened.add(f"A-{number}")
-        yield opened
-        for context in contexts:
-            await context.close()
-    await app.client.aclose()
-    assert [visitor.complaints for visitor in visitors] == [[], []]
-
-
-def reads(visitor: Visitor) -> int:
-    """Return how often the list of orders was read."""
-    return len([request for request in visitor.requests if "/api/orders?" in request.url])
 
 
 @pytest.mark.promise("console, journeys: A colleague's change shows without a reload")
@@ -272,61 +163,6 @@ async def test_one_stream_serves_all_screens_of_a_tab(office: Office) -> None:
     await office.change("A-2", price="8.00")
     await expect(office.row("A-2")).to_contain_text("8.00")
     assert streams(office.boss) == 1
-
-
-def streams(visitor: Visitor) -> int:
-    """Return how often a stream was opened."""
-    return len([request for request in visitor.requests if STREAM in request.url])
-
-
-@pytest.mark.promise("console, journeys: A stream that the service ends is resumed without a reload")
-@pytest.mark.parametrize("why", ["behind", "moved"])
-async def test_a_stream_that_the_service_ends_is_resumed(office: Office, why: Ending) -> None:
-    await office.open()
-    before = reads(office.boss)
-    for stream in office.app.services.streams._open:
-        stream.end(why)
-    await office.change("A-2", price="8.00")
-    await office.add("A-9")
-    await expect(office.row("A-2")).to_contain_text("8.00")
-    await expect(office.fresh).to_have_text("1 new row")
-    await office.is_live()
-    assert (reads(office.boss), streams(office.boss)) == (before, 2)
-
-
-@pytest.mark.promise("console, journeys: A stream that the service ends is resumed without a reload")
-async def test_a_stream_of_an_expired_token_continues_with_a_new_one(office: Office) -> None:
-    await office.open()
-    before = reads(office.boss)
-    async with office.page.expect_request("**/console/session/refresh"):
-        # the service accepts the token for some seconds more
-        office.app.clock.move(timedelta(minutes=60, seconds=2))
-    await office.app.login("acme", CLERK)
-    await office.change("A-2", price="8.00")
-    await expect(office.row("A-2")).to_contain_text("8.00")
-    await office.is_live()
-    assert (reads(office.boss), streams(office.boss)) == (before, 2)
-
-
-@pytest.mark.promise("console, journeys: After a network failure a list equals a fresh page")
-async def test_a_list_is_read_again_when_its_changes_are_no_longer_stored(office: Office) -> None:
-    page = office.page
-    await office.open()
-    await office.boss.context.set_offline(True)
-    await expect(page.locator(".live.off")).to_be_visible()
-    await office.change("A-1", price="8.00")
-    await office.delete("A-2")
-    await office.add("A-9")
-    forgotten = await MemoryUpkeep(office.app.database).forget(DatedRecords.CHANGES, office.app.clock.now(), 1_000)
-    assert forgotten
-    await office.boss.context.set_offline(False)
-    await office.is_live()
-    await expect(office.row("A-9")).to_be_visible()
-    await expect(office.row("A-1")).to_contain_text("8.00")
-    await expect(office.row("A-2")).to_have_count(0)
-    await expect(office.fresh).to_have_count(0)
-    await office.change("A-3", price="9.00")
-    await expect(office.row("A-3")).to_contain_text("9.00")
 
 
 async def test_changes_arrive_after_the_rights_of_a_user_changed(office: Office) -> None:
