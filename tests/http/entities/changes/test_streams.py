@@ -217,3 +217,17 @@ async def test_a_stream_ends_when_a_field_is_closed_to_its_user(app: TestApp) ->
     assert (event.data["changed"], event.data["data"]["title"]) == ([], "t")
     assert b"secret" not in resumed.raw
     await resumed.close()
+
+
+async def test_too_many_streams_of_the_process_are_refused_with_the_time_to_wait() -> None:
+    app = await open_test_app({"TENANTRY_CHANGES_STREAMS": "1"}, entities=FOLLOWED)
+    await app.login("root", ADMIN)
+    listener = await listen(app, "changes/stream", "root")
+    for path in ("changes/stream", "boards/changes/stream"):
+        refused = await app.call("GET", f"/api/{path}", as_whom="root")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (503, "SERVICE_UNAVAILABLE")
+        assert int(refused.headers["Retry-After"]) > 0
+    await listener.close()
+    await (await listen(app, "changes/stream", "root")).close()
+    app.services.streams.end_all()
+    await app.client.aclose()
