@@ -212,7 +212,7 @@ function NumberTile({
         {shown}
       </strong>
       {/* as high before the numbers are there as after */}
-      <span class="muted small">{since ? since.text : " "}</span>
+      <span class="muted small">{since ? since.text : "\u00a0"}</span>
       <Spark counts={since ? since.counts : Array.from({ length: DAYS }, () => 0)} />
     </a>
   );

@@ -1,8 +1,9 @@
 // Settings of the caller's tenant: its own administrators change language, currency and branding; a super-admin the rest.
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { call } from "../api/api";
 import { mayArea } from "../api/meta";
-import type { OwnSettings } from "../api/types";
+import type { OwnSettings, Tenant } from "../api/types";
 import { Submit } from "../parts/Button";
 import { Summary, useTexts } from "../parts/Fields";
 import { ColorField, currencies, ListField, languages, timeZones } from "../parts/Pickers";
@@ -32,24 +33,36 @@ export function TenantSettings() {
           isBeside={may("read:tenant-settings")}
         />
       )}
-      {may("read:tenant-settings") && <Own />}
-      {may("update:tenant-settings") && <Domains />}
-      {may("read:users") ? (
-        <Ownership name={mine.name} />
+      {may("read:tenant-settings") ? (
+        <Own>
+          <Further mine={mine} />
+        </Own>
       ) : (
-        profile.value?.tenants.some((other) => other.id === mine.id) && (
-          <p>
-            <button type="button" class="quiet-danger" onClick={() => void leave(mine.name)}>
-              {t("tenant.leave")}
-            </button>
-          </p>
-        )
+        <Further mine={mine} />
       )}
     </>
   );
 }
 
-function Own() {
+const Further = ({ mine }: { mine: Tenant }) => (
+  <>
+    {may("update:tenant-settings") && <Domains />}
+    {may("read:users") ? (
+      <Ownership name={mine.name} />
+    ) : (
+      profile.value?.tenants.some((other) => other.id === mine.id) && (
+        <p>
+          <button type="button" class="quiet-danger" onClick={() => void leave(mine.name)}>
+            {t("tenant.leave")}
+          </button>
+        </p>
+      )
+    )}
+  </>
+);
+
+/** What follows the forms comes with them: it would move when they are there. */
+function Own({ children }: { children: ComponentChildren }) {
   const loaded = useLoaded(async () => (await call<OwnSettings>("GET", SETTINGS)).data, []);
   return (
     <Ready loaded={loaded}>
@@ -58,6 +71,7 @@ function Own() {
           {/* each form shows its own part as it was read or stored by itself */}
           <OwnForm of={settings} set={(next) => loaded.set({ ...next, security: settings.security })} />
           <SecurityForm of={settings} set={loaded.set} />
+          {children}
         </>
       )}
     </Ready>
