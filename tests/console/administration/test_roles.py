@@ -23,7 +23,7 @@ async def test_only_permissions_held_by_the_caller_can_be_added_or_removed(visit
     await app.make_role("acme", "Mixed", ["read:roles", "read:products"])
     await app.make_user("acme", "keeper@acme.example", ["Keeper"])
     await visitor.enter("roles", "keeper@acme.example")
-    await expect(page.get_by_text("What is disabled you may not change")).to_be_visible()
+    await expect(page.get_by_text("Grey entries are locked")).to_be_visible()
     await expect(page.get_by_label("Mixed: Products")).to_have_value("read")
     await expect(page.get_by_label("Mixed: Products")).to_be_disabled()
     await page.get_by_label("Show each permission").check()
@@ -31,7 +31,7 @@ async def test_only_permissions_held_by_the_caller_can_be_added_or_removed(visit
         ("Mixed: read:products", "lack this permission"),
         ("Mixed: delete:users", "lack this permission"),
         ("Member: read:roles", "belongs to all tenants"),
-        ("Admin: read:roles", "Included in *"),
+        ("Admin: read:roles", "Included in Everything"),
     ):
         box = page.get_by_role("checkbox", name=name, exact=True)
         await expect(box).to_be_disabled()

@@ -1,5 +1,5 @@
 // What became of the rows of a file: each refused row with one line for each field, also as a file.
-import type { Entity } from "../api/meta";
+import type { Entity, Field } from "../api/meta";
 import type { Imported, RowErrorShown } from "../api/types";
 import { titleOf } from "../grid/cells";
 import { Icon } from "../parts/Icon";
@@ -25,10 +25,13 @@ interface Props {
 }
 
 export function Report({ entity, result, isDry, name }: Props) {
-  const titles = new Map(entity.fields.map((field) => [field.name, titleOf(field)]));
+  const fields = new Map(entity.fields.map((field) => [field.name, field]));
   const linesOf = ({ message, details }: RowErrorShown): Line[] =>
     details.length
-      ? fieldTexts(details).map((wrong) => ({ title: titles.get(wrong.field) ?? wrong.field, message: wrong.message }))
+      ? fieldTexts(details).map((wrong) => {
+          const field = fields.get(wrong.field);
+          return { title: field ? titleOf(field) : wrong.field, message: withLabels(field, wrong.message) };
+        })
       : [{ title: "", message }];
 
   function save(): void {
@@ -96,6 +99,14 @@ export function Report({ entity, result, isDry, name }: Props) {
       )}
     </section>
   );
+}
+
+/** The message with the label of each choice, as cells show it, before the value that a file has to hold. */
+function withLabels(field: Field | undefined, message: string): string {
+  const choices = field?.choices ?? [];
+  const named = choices.map(({ value, label }) => (label === value ? value : `${label} (${value})`));
+  const values = choices.map(({ value }) => value).join(", ");
+  return values ? message.replace(values, () => named.join(", ")) : message;
 }
 
 /** A cell of a CSV file; a text that a spreadsheet would run as a formula gets an apostrophe. */

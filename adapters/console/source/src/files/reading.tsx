@@ -10,7 +10,7 @@ export interface Reading {
   headerRow?: number;
 }
 
-const ENCODINGS = ["utf-8", "windows-1252", "utf-16"];
+const ENCODINGS = ["windows-1252", "utf-16"];
 const DATES = ["DD.MM.YYYY", "DD/MM/YYYY", "MM/DD/YYYY", "DD-MM-YYYY", "MM-DD-YYYY", "YYYY/MM/DD"];
 
 /** What is certain of the suggestions: of several formats of dates a person has to choose. */
@@ -40,18 +40,21 @@ export function ReadingOptions({ reading, suggested, change }: Props) {
         label={t("import.encoding")}
         value={encoding}
         choices={ENCODINGS}
+        usual="utf-8"
         choose={(value) => change(changed(reading, "encoding", value), true)}
       />
       <Choice
         label={t("import.decimal")}
         value={decimal}
-        choices={[".", ","]}
+        choices={[","]}
+        usual="."
         choose={(value) => change(changed(reading, "decimal", value), false)}
       />
       <Choice
         label={t("import.dates")}
         value={dateFormat}
         choices={dates}
+        usual="YYYY-MM-DD"
         choose={(value) => change(changed(reading, "dateFormat", value), false)}
       />
       <label class="field pick">
@@ -77,14 +80,16 @@ interface ChoiceProps {
   label: string;
   value: string | undefined;
   choices: string[];
+  /** What the service expects where nothing is chosen. */
+  usual: string;
   choose: (value: string) => void;
 }
 
-const Choice = ({ label, value, choices, choose }: ChoiceProps) => (
+const Choice = ({ label, value, choices, usual, choose }: ChoiceProps) => (
   <label class="field pick">
     <span>{label}</span>
     <select value={value ?? ""} onChange={(event) => choose(event.currentTarget.value)}>
-      <option value="">{t("import.usual")}</option>
+      <option value="">{t("import.usual", { value: usual })}</option>
       {choices.map((choice) => (
         <option key={choice}>{choice}</option>
       ))}

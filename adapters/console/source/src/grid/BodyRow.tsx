@@ -9,6 +9,14 @@ import { BOXES, linkOf } from "./keys";
 export const AT_SIDE = { insetInlineStart: "0" };
 /** Columns on a card below the name of the row; a telephone shows the others on the page of the row. */
 export const ON_CARD = 6;
+/** Whether a field takes a line of a card: beside its title, a time does not fit into half of one. */
+export const isWide = (field: Field) => field.kind === "timestamp";
+/** The column that names a row: the first line of a card. */
+export const namedColumn = (columns: Field[], { display }: Entity) =>
+  Math.max(
+    0,
+    columns.findIndex(({ name }) => name === display),
+  );
 const DOUBLE = 220; // milliseconds in which a click may become a double one
 const OTHERS = "a:not(.opens), button, input, label, select, textarea";
 
@@ -69,12 +77,10 @@ export function BodyRow({ index, row, entity, columns, pinned, selection, active
     getSelection()?.removeAllRanges();
     if (!on.edit(row, field, cell)) on.open(row);
   }
-  const named = Math.max(
-    0,
-    columns.findIndex(({ name }) => name === entity.display),
-  );
+  const named = namedColumn(columns, entity);
   /** What tells the styles of cards about a cell. */
-  const onCard = (column: number) => (column === named ? "names" : column > ON_CARD ? "beyond" : "");
+  const onCard = (column: number) =>
+    column === named ? "names" : column > ON_CARD ? "beyond" : isWide(columns[column]!) ? "wide" : "";
   return (
     <tr
       aria-rowindex={index + 2}

@@ -1,7 +1,7 @@
 // The grid: a real table of which only the rows in the window exist, between two spacers.
 import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Field, Row } from "../api/meta";
+import type { Entity, Field, Row } from "../api/meta";
 import { Icon } from "../parts/Icon";
 import { Fresh } from "../parts/Live";
 import { Failure, Notice } from "../parts/States";
@@ -9,9 +9,9 @@ import { reasonText, say } from "../parts/Toast";
 import { go } from "../session/routes";
 import { rowHeight } from "../session/theme";
 import { number, t } from "../words/words";
-import { AT_SIDE, activeCell, BodyRow, ON_CARD } from "./BodyRow";
+import { AT_SIDE, activeCell, BodyRow, isWide, namedColumn, ON_CARD } from "./BodyRow";
 import type { Selection } from "./bulk";
-import { entityTitle } from "./cells";
+import { entityTitle, titleOf } from "./cells";
 import { type Edited, Editor, mayEdit } from "./Editor";
 import { filterName } from "./filters";
 import { Header } from "./Header";
@@ -33,7 +33,7 @@ interface Props {
   pages: Pages;
   view: View;
   selection?: Selection;
-  onSort: (field: Field, isAdded: boolean) => void;
+  onSort: (sort: View["sort"]) => void;
   isShort?: boolean;
   empty?: preact.ComponentChildren;
   /** Beside the number of rows. */
@@ -58,7 +58,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
   );
   wide.value;
   const isCards = matchMedia(TELEPHONE).matches;
-  const size = isCards ? cardHeight(columns.length) : rowHeight();
+  const size = isCards ? cardHeight(columns, entity) : rowHeight();
   const open = (row: Row, isEntered = false) => {
     if (beside.open) beside.open(row, isEntered);
     else void go(linkOf(entity, row));
@@ -141,6 +141,15 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
   const width = widths.reduce((sum, column) => sum + column, selection ? SELECT : 0);
   const pinnedWidth = widths.slice(0, view.pinned).reduce((sum, column) => sum + column, selection ? SELECT : 0);
   const activeIn = (row: number) => (keys.active.value?.row === row ? keys.active.value.column : null);
+  const selectAll = selection && (
+    <input
+      type="checkbox"
+      tabIndex={-1}
+      aria-label={t("select.loaded")}
+      checked={selection.ids.value.size > 0}
+      onChange={() => selection.toggleAll(pages.loaded())}
+    />
+  );
   return (
     <>
       {pages.error.value ? (
@@ -153,6 +162,16 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
         </div>
       ) : null}
       {fresh}
+      {isCards && (
+        <CardTools columns={columns} view={view} onSort={onSort}>
+          {selectAll && (
+            <label class="check">
+              {selectAll}
+              <span aria-hidden="true">{t("select.loaded")}</span>
+            </label>
+          )}
+        </CardTools>
+      )}
       <div
         ref={box}
         class={`grid ${isShort ? "short" : ""} ${isCards ? "carded" : ""} ${selection ? "" : "unselected"}`}
@@ -181,15 +200,7 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
             <tr aria-rowindex={1}>
               {selection && (
                 <th {...activeCell(activeIn(HEADERS) === BOXES, "select pinned")} scope="col" style={AT_SIDE}>
-                  <label>
-                    <input
-                      type="checkbox"
-                      tabIndex={-1}
-                      aria-label={t("select.loaded")}
-                      checked={selection.ids.value.size > 0}
-                      onChange={() => selection.toggleAll(pages.loaded())}
-                    />
-                  </label>
+                  <label>{selectAll}</label>
                 </th>
               )}
               {columns.map((field, index) => (
@@ -252,7 +263,47 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
 }
 
 /** The height of a card in pixels: its name, and lines of two columns each; the style sheet has the same lines. */
-const cardHeight = (columns: number) => 26 + Math.ceil(Math.min(columns - 1, ON_CARD) / 2) * 22 + 17;
+function cardHeight(columns: Field[], entity: Entity): number {
+  const named = namedColumn(columns, entity);
+  let places = 0;
+  for (const [column, field] of columns.slice(0, ON_CARD + 1).entries())
+    if (column !== named) places = isWide(field) ? Math.ceil(places / 2) * 2 + 2 : places + 1;
+  return 26 + Math.ceil(places / 2) * 22 + 17;
+}
+
+/** What the header does, above cards: selects all rows, and sorts them. */
+function CardTools({ columns, view, onSort, children }: CardToolsProps) {
+  const [sorted] = view.sort;
+  return (
+    <div class="row card-tools">
+      {children}
+      <span class="space" />
+      <select
+        aria-label={t("sort")}
+        value={sorted?.join(":") ?? ""}
+        onChange={(event) => {
+          const [name, direction] = event.currentTarget.value.split(":");
+          onSort(name ? [[name, direction === "desc" ? "desc" : "asc"]] : []);
+        }}
+      >
+        <option value="">{t("sort")}</option>
+        {columns
+          .filter((field) => field.sortable)
+          .flatMap((field) => [
+            <option key={`${field.name}:asc`} value={`${field.name}:asc`}>{`${titleOf(field)} ↑`}</option>,
+            <option key={`${field.name}:desc`} value={`${field.name}:desc`}>{`${titleOf(field)} ↓`}</option>,
+          ])}
+      </select>
+    </div>
+  );
+}
+
+interface CardToolsProps {
+  columns: Field[];
+  view: View;
+  onSort: Props["onSort"];
+  children: preact.ComponentChildren;
+}
 
 function totalText(pages: Pages): string {
   const total = pages.total.value ?? 0;

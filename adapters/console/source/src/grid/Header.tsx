@@ -5,14 +5,14 @@ import { activeCell, classesOf } from "./BodyRow";
 import { titleOf } from "./cells";
 import { kindIcon } from "./kinds";
 import type { LayoutOf } from "./layout";
-import type { View } from "./view";
+import { sortedBy, type View } from "./view";
 
 interface Props {
   field: Field;
   view: View;
   offset?: number;
   isActive: boolean;
-  onSort: (field: Field, isAdded: boolean) => void;
+  onSort: (sort: View["sort"]) => void;
   layout: LayoutOf;
 }
 
@@ -38,7 +38,11 @@ export function Header({ field, view, offset, isActive, onSort, layout }: Props)
       onPointerDown={(event) => layout.move(field.name, event)}
     >
       {field.sortable ? (
-        <button type="button" tabIndex={-1} onClick={(event) => !layout.hasMoved() && onSort(field, event.shiftKey)}>
+        <button
+          type="button"
+          tabIndex={-1}
+          onClick={(event) => !layout.hasMoved() && onSort(sortedBy(view, field, event.shiftKey))}
+        >
           {title}
           {direction && <Icon name={direction === "asc" ? "arrow-up" : "arrow-down"} />}
         </button>

@@ -140,3 +140,11 @@ export function readFilter(entity: Entity, key: string): { field: Field | undefi
 }
 
 export const hasChoices = (field: Field) => field.kind === "choice" || choicesOf(field).length > 0;
+
+/** The next order of a column: ascending, descending, none. With Shift the column is added to those before. */
+export function sortedBy(view: View, field: Field, isAdded: boolean): View["sort"] {
+  const before = view.sort.find(([name]) => name === field.name)?.[1];
+  const others = isAdded ? view.sort.filter(([name]) => name !== field.name) : [];
+  if (before === "desc") return others;
+  return [...others, [field.name, before === "asc" ? "desc" : "asc"]];
+}

@@ -7,6 +7,7 @@ import { holds } from "./identity";
 import { PRESET_WORDS, type Preset, presetOf, presetsOf, resourceName, withPreset } from "./presets";
 
 export interface Group {
+  /** Empty for the wildcards, which are above all groups. */
   title: string;
   /** Permissions by their resource. */
   resources: [resource: string, names: string[]][];
@@ -30,12 +31,14 @@ export function MatrixRows({ groups, isWhole, roles, ...more }: Props) {
   return (
     <>
       {groups.map(({ title, resources }) => (
-        <tbody key={title}>
-          <tr class="category">
-            <th colSpan={roles.length + 1} scope="colgroup">
-              {title}
-            </th>
-          </tr>
+        <tbody key={title || EVERYTHING}>
+          {title && (
+            <tr class="category">
+              <th colSpan={roles.length + 1} scope="colgroup">
+                {title}
+              </th>
+            </tr>
+          )}
           {resources.map(([resource, names]) => {
             // wildcards have no presets
             const isOpen = isWhole || resource === "*" || opened.includes(resource);
@@ -68,6 +71,11 @@ export function MatrixRows({ groups, isWhole, roles, ...more }: Props) {
   );
 }
 
+/** The permission that includes every other. */
+const EVERYTHING = "*";
+
+const nameOf = (permission: string) => (permission === EVERYTHING ? t("roles.everything") : permission);
+
 type Cell = Omit<Props, "groups" | "isWhole" | "roles">;
 
 function PresetPick({
@@ -80,13 +88,14 @@ function PresetPick({
   reasonOf,
 }: Cell & { role: Role; resource: string; names: string[] }) {
   const own = held(role);
-  const preset = presetOf(own, names);
+  const isEverything = own.includes(EVERYTHING);
+  const preset = isEverything ? "all" : presetOf(own, names);
   const options = [...presetsOf(names)].map(([name, chosen]) => {
     const next = withPreset(own, names, chosen);
     const changed = next ? names.filter((each) => own.includes(each) !== next.includes(each)) : [];
     return { name, next, isRefused: !next || changed.some((each) => reasonOf(role, each) !== "") };
   });
-  const isFixed = !mayWrite || options.every(({ name, isRefused }) => isRefused || name === preset);
+  const isFixed = !mayWrite || isEverything || options.every(({ name, isRefused }) => isRefused || name === preset);
   return (
     <select
       class={`preset ${preset}`}
@@ -98,7 +107,7 @@ function PresetPick({
         if (chosen?.next) set(role, chosen.next);
       }}
     >
-      {preset === "custom" && <option value="custom">{t(PRESET_WORDS.custom)}</option>}
+      {!options.some(({ name }) => name === preset) && <option value={preset}>{t(PRESET_WORDS[preset])}</option>}
       {options.map(({ name, isRefused }) => (
         <option key={name} value={name} disabled={isRefused && name !== preset}>
           {t(PRESET_WORDS[name])}
@@ -110,21 +119,20 @@ function PresetPick({
 
 function PermissionRow({ name, roles, held, set, mayWrite, reasonOf }: Cell & { name: string; roles: Role[] }) {
   return (
-    <tr>
-      <th scope="row">
-        <code>{name}</code>
-      </th>
+    <tr class={name === EVERYTHING ? "resource" : undefined}>
+      <th scope="row">{name === EVERYTHING ? nameOf(name) : <code>{name}</code>}</th>
       {roles.map((role) => {
         const own = held(role);
         const by = holds(own, name);
-        const reason = by && !own.includes(name) ? t("roles.by", { name: by }) : mayWrite ? reasonOf(role, name) : "";
+        const reason =
+          by && !own.includes(name) ? t("roles.by", { name: nameOf(by) }) : mayWrite ? reasonOf(role, name) : "";
         const next = own.includes(name) ? own.filter((other) => other !== name) : [...own, name];
         return (
           <td key={role.id}>
             <label title={reason || undefined}>
               <input
                 type="checkbox"
-                aria-label={`${role.name}: ${name}`}
+                aria-label={`${role.name}: ${nameOf(name)}`}
                 aria-description={reason || undefined}
                 checked={by !== null}
                 disabled={!mayWrite || reason !== ""}

@@ -135,14 +135,8 @@ function EntryItem({ entity, entry, revert }: EntryProps) {
           {ago(entry.at)}
         </time>
         <span class="muted small">{t("history.version", { version: entry.version })}</span>
-        <span class="space" />
-        {revert && entry.changes.length > 0 && (
-          <button type="button" class="plain" onClick={() => void revert(entry)}>
-            <Icon name="undo-2" />
-            {t("history.revert")}
-          </button>
-        )}
       </div>
+      {entry.action === "changed" && !entry.changes.length && <p class="muted small">{t("history.unseen")}</p>}
       {entry.changes.length > 0 && (
         <dl class="facts small">
           {entry.changes.map((change) => {
@@ -171,6 +165,12 @@ function EntryItem({ entity, entry, revert }: EntryProps) {
             );
           })}
         </dl>
+      )}
+      {revert && entry.changes.length > 0 && (
+        <button type="button" class="plain" onClick={() => void revert(entry)}>
+          <Icon name="undo-2" />
+          {t("history.revert")}
+        </button>
       )}
     </li>
   );

@@ -33,7 +33,7 @@ export function Members() {
     <>
       <Head title={t("members")}>
         {may("create:users") && (
-          <button type="button" onClick={() => setAdding(true)}>
+          <button type="button" class="primary" onClick={() => setAdding(true)}>
             <Icon name="user-plus" />
             {t("members.add")}
           </button>

@@ -55,6 +55,7 @@ export function withPreset(held: string[], names: string[], chosen: string[]): s
 
 const OWN = new Map<string, Key>([
   ["users", "members"],
+  ["members", "roles.directory"],
   ["roles", "roles"],
   ["permissions", "permissions"],
   ["invitations", "invitations"],

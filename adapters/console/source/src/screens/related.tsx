@@ -9,7 +9,6 @@ import { Icon } from "../parts/Icon";
 import { Notice } from "../parts/States";
 import { href } from "../session/routes";
 import { t } from "../words/words";
-import { sortedBy } from "./rows";
 
 /** Relations to many rows: the declared ones, and those that follow from references of other entities. */
 export function relatedOf(entity: Entity): Relation[] {
@@ -66,7 +65,7 @@ export function Related({ relation, row }: { relation: Relation; row: Row }) {
         view={view}
         isShort
         onLayout={(layout) => setView({ ...view, ...layout })}
-        onSort={(field, isAdded) => setView({ ...view, sort: sortedBy(view, field, isAdded) })}
+        onSort={(sort) => setView({ ...view, sort })}
         empty={<Notice icon="inbox" title={t("related.none")} />}
       />
     </>

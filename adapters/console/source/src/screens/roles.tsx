@@ -46,9 +46,8 @@ export function Roles() {
   );
 }
 
-/** Categories that the service gives to permissions, and `*`, which is in none. */
+/** Categories that the service gives to permissions. */
 const OWN = new Map<string, Key>([
-  ["*", "roles.everything"],
   ["administration", "administration"],
   ["entities", "data"],
 ]);
@@ -72,7 +71,7 @@ function grouped(roles: Role[], permissions: Permission[]): Group[] {
   return [...groups]
     .sort(([a], [b]) => Number(b === "*") - Number(a === "*") || groupName(a).localeCompare(groupName(b)))
     .map(([group, resources]) => ({
-      title: groupName(group),
+      title: group === "*" ? "" : groupName(group),
       resources: [...resources].sort(([a], [b]) => resourceName(a).localeCompare(resourceName(b))),
     }));
 }

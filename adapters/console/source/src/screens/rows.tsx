@@ -2,7 +2,7 @@
 import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { readable } from "../api/api";
-import { type Entity, entityOf, type Field, type Row, scope } from "../api/meta";
+import { type Entity, entityOf, type Row, scope } from "../api/meta";
 import { ExportDialog } from "../files/Export";
 import { ApiDrawer } from "../grid/ApiDrawer";
 import { Bulk, Selection } from "../grid/bulk";
@@ -34,14 +34,6 @@ export function RowsScreen({ plural }: { plural: string }) {
 }
 
 const maySeeDeleted = ({ has, may }: Entity) => has.softDelete && may.delete;
-
-/** The next order of a column: ascending, descending, none. With Shift the column is added to those before. */
-export function sortedBy(view: View, field: Field, isAdded: boolean): View["sort"] {
-  const before = view.sort.find(([name]) => name === field.name)?.[1];
-  const others = isAdded ? view.sort.filter(([name]) => name !== field.name) : [];
-  if (before === "desc") return others;
-  return [...others, [field.name, before === "asc" ? "desc" : "asc"]];
-}
 
 function Rows({ entity }: { entity: Entity }) {
   // the row beside the grid is not of its view: rows are not read again with it
@@ -116,7 +108,7 @@ function Rows({ entity }: { entity: Entity }) {
             pages={pages}
             view={view}
             selection={entity.may.update || entity.may.delete ? selection : undefined}
-            onSort={(field, isAdded) => change({ sort: sortedBy(view, field, isAdded) })}
+            onSort={(sort) => change({ sort })}
             empty={<Empty entity={entity} isFiltered={isFiltered} view={view} change={change} />}
             foot={<SumsButton sums={sums} />}
             open={openRow}
