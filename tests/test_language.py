@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("tenantry", "domain", "application", "adapters", "entrypoints")
-MOST_WORDS = 143_500
+MOST_WORDS = 143_600
 """Words of documents, decisions, changelog, docstrings and comments together."""
 MOST_DIALECT, MOST_CLAUSES = 8, 15
 """Occurrences in 1,000 words."""
