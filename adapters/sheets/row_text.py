@@ -73,7 +73,7 @@ class RowText:
         if self._nameless and (filled := [place for place in self._nameless if cells[place] is not None]):
             return RowError.on(number, [FieldError(f"column {place + 1}", NO_NAME) for place in filled])
         try:
-            body = self._body(cells)
+            body = self._body(cells, explains)
             if self._is_upsert:
                 return self._upserted(
                     number, body, "" if self._version is None else _version(cells[self._version]), explains
@@ -82,7 +82,7 @@ class RowText:
         except (ValidationError, Forbidden) as error:
             return self._error(number, error)
 
-    def _body(self, cells: Cells) -> dict[str, object]:
+    def _body(self, cells: Cells, explains: bool) -> dict[str, object]:
         body: dict[str, object] = {wire: cells[place] for place, wire in self._taken}
         text = "".join(filter(None, cells))  # few rows need a check of each cell
         if "\0" in text or not (text.isascii() or _is_unicode(text)):
@@ -90,7 +90,7 @@ class RowText:
         if "'" in text:
             body |= {wire: unescaped(cell) for place, wire in self._escaped if (cell := cells[place]) is not None}
         body |= self._trimmed_cells(text, cells)
-        self._read_cells(cells, body)
+        self._read_cells(cells, body, explains)
         _ensure_storable_items(text, body)
         if None in cells:
             # An empty cell of a non-nullable field counts as not sent, so the default applies.
@@ -99,13 +99,15 @@ class RowText:
                     del body[wire]
         return body
 
-    def _read_cells(self, cells: Cells, body: dict[str, object]) -> None:
+    def _read_cells(self, cells: Cells, body: dict[str, object], explains: bool) -> None:
         wrong: list[FieldError] = []
         for place, wire, read in self._read:
             if cells[place] is not None:
                 try:
                     body[wire] = read(cast(str, body[wire]))
                 except WrongCell as error:
+                    if not explains:
+                        raise ValidationError from None
                     wrong.append(FieldError(wire, str(error)))
         if wrong:
             raise ValidationError(fields=wrong)

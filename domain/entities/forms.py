@@ -37,6 +37,8 @@ def _read(model: EntityModel, form: type[Struct], body: Mapping[str, object], *,
     errors = [*_money_errors(checks, own), *room_errors(checks.room, own)]
     for field, check in checks.exact:
         errors += check(field, own.get(field.wire))
+    if errors and not explains:
+        raise ValidationError
     try:
         read = read_form(form, own, explains=explains)
     except ValidationError as error:
