@@ -32,6 +32,7 @@ export async function errorsOf(answer) {
 export function makeClient(base = "", { remember = false, onChange = () => {} } = {}) {
   const name = `tenantry ${base}`;
   const tabs = new BroadcastChannel(name);
+  const echo = new BroadcastChannel(name); // receives what this tab sends
   let tokens = null;
   let since = 0; // the time of `tokens`: a message that arrives late does not replace newer ones
   let queue = Promise.resolve();
@@ -56,6 +57,13 @@ export function makeClient(base = "", { remember = false, onChange = () => {} } 
     tabs.postMessage(message);
     take(message);
     return given;
+  }
+
+  /** Ends when the message of the newest tokens has been sent to every tab. */
+  function shared(sent = since) {
+    return new Promise((done) => {
+      echo.onmessage = ({ data }) => data.since === sent && done();
+    });
   }
 
   /** Runs one `work` after the other: in all tabs, or in this one where a page without TLS has no locks. */
@@ -106,8 +114,8 @@ export function makeClient(base = "", { remember = false, onChange = () => {} } 
       if (tokens !== used) return;
       const refreshToken = (remember && localStorage.getItem(name)) || used?.refreshToken;
       try {
-        // if the message of another tab is still on its way, the service answers that tab's tokens again
         share(await post("/api/auth/refresh", { refreshToken }), true);
+        await shared(); // before the next tab gets the lock: it then knows that it need not refresh
       } catch (error) {
         if (error.status === 401) share(null);
         throw error;
