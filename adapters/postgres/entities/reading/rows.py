@@ -22,7 +22,7 @@ class Shape(Struct, frozen=True, kw_only=True):
 
     ``after`` marks the cursor's values that are not null; ``cut`` marks those that are only the beginning of a text.
     ``is_deep``: the statement finds the ids of a page before its rows. ``counts``: it adds the total. ``narrowing``: it
-    looks ids up in a search index if this is faster.
+    looks ids up in a search index if this is faster. ``is_planned``: PostgreSQL plans each execution for its values.
     """
 
     reach: Reach
@@ -35,6 +35,7 @@ class Shape(Struct, frozen=True, kw_only=True):
     is_deep: bool = False
     counts: bool = False
     narrowing: Narrowing | None = None
+    is_planned: bool = True
 
 
 class Related(NamedTuple):

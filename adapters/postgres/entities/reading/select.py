@@ -8,6 +8,8 @@ from functools import lru_cache, partial
 from typing import Any
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.connection.poolers import UNSUPPORTED
 from adapters.postgres.entities.reading.conditions import driver_value, pattern
@@ -20,6 +22,7 @@ from adapters.postgres.entities.reading.select_rows import (
     get_statement,
     page_statement,
 )
+from adapters.postgres.entities.reading.tenant_sizes import TenantSizes
 from adapters.postgres.statements.compiled import CompiledStatement
 from adapters.postgres.statements.owning import OWN_USER, Reach
 from adapters.postgres.statements.planning import IS_PLANNED
@@ -50,6 +53,7 @@ class Statements:
         self.page = lru_cache(REMEMBERED)(partial(page_statement, registry, model))
         self.count = lru_cache(REMEMBERED)(partial(count_statement, registry, model))
         self.bounded_count = lru_cache(REMEMBERED)(partial(bounded_count_statement, registry, model))
+        self.sizes = TenantSizes(registry, model)
 
 
 @lru_cache(maxsize=1024)
@@ -82,7 +86,10 @@ class PostgresSelect:
     async def page(self, model: EntityModel, query: Query) -> RowPage:
         self._ensure_on_one_node(query.view)
         shape = page_shape(self.scope, query, self._narrowing(model, query))
-        statement = statements_of(self.registry, model).page(shape)
+        statements = self._statements(model)
+        if await statements.sizes.suit_any_plan(self.connection, self.scope, shape):
+            shape = replace(shape, is_planned=False)
+        statement = statements.page(shape)
         values, encoder = await self._values(statement, query), statement.encoder
         rows = await statement.fetch(self.connection, values)
         size, has_next, total, is_estimate = query.page_size, len(rows) > query.page_size, None, False

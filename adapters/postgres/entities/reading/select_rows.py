@@ -61,8 +61,10 @@ def page_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowS
     last = [sa.case((place == SIZE, rows.c[key])).label(key) for key in keys]
     columns = [*labelled(parts), *last, within_bound(making.total(place), place, making.sizes).label("total")]
     order = None if joined is rows and not making.lists else place
-    rows_of_page = planned_for_values(sa.select().select_from(joined))
-    return row_statement(columns, rows_of_page, parts, making.lists, order)
+    answer = sa.select().select_from(joined)
+    return row_statement(
+        columns, planned_for_values(answer) if shape.is_planned else answer, parts, making.lists, order
+    )
 
 
 def get_statement(registry: Registry, model: EntityModel, shape: Shape) -> RowStatement:

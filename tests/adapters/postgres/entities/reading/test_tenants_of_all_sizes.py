@@ -11,9 +11,10 @@ from adapters.memory.clock import CountingIds
 from adapters.postgres.database import PostgresDatabase
 from adapters.postgres.entities.reading.select import page_shape
 from adapters.postgres.entities.reading.select_rows import MANY, page_statement
+from adapters.postgres.entities.reading.tenant_sizes import FEW, KNOWN_FOR, TenantSizes
 from adapters.postgres.operations.upkeep import PostgresUpkeep
 from adapters.postgres.transaction import PostgresTransaction
-from domain.entities.declaration import Registry
+from domain.entities.declaration import EntityModel, Registry
 from domain.entities.query.query import View
 from domain.entities.query.read_query import read_query
 from domain.scope import EveryTenant, OneTenant, Scope
@@ -22,7 +23,7 @@ from tests.conftest import NewDatabase
 from tests.golden.test_select_statements import QUERIES
 
 LARGE = OneTenant(new_id())
-ROWS = 5_000
+ROWS = 12_000
 REMEMBERED_AFTER = 6
 """Runs of a statement until PostgreSQL may keep a plan for all values: five are planned for their own."""
 
@@ -37,6 +38,9 @@ INSERT INTO products (tenant_id, id, name, sku, price, stock, status, category_i
 SELECT tenant_id, gen_random_uuid(), 'Red Lamp ' || n, 'S-' || n, n, n % 50, 'draft', id,
     timestamptz '2026-01-01' + n * interval '1 second', now(), 1
 FROM counted CROSS JOIN LATERAL generate_series(place::int, CASE WHEN tenant_id = $1 THEN $2::int ELSE 1 END, 2) n"""
+GROWN = """
+INSERT INTO categories (tenant_id, id, name, created_at, updated_at, version)
+SELECT $1, gen_random_uuid(), 'Shelf ' || n, now(), now(), 1 FROM generate_series(1, $2) n"""
 NAMES = {"name=shelf 1": False, "name.in=a,b": False, "name.ne=shelf 1": True, "name.gt=shelf 1": True}
 """Filters of a name that is unique without case, and whether they are told as conditions that no index finds."""
 EXPECTATION = """
@@ -48,7 +52,7 @@ READ = "SELECT seq_tup_read + coalesce(idx_tup_fetch, 0) FROM pg_stat_xact_user_
 
 @pytest.fixture(scope="module")
 async def uneven(new_database: NewDatabase, registry: Registry) -> AsyncIterator[PostgresDatabase]:
-    """A database with a tenant of 5,000 rows beside 1,000 tenants of one, of which the planner knows."""
+    """A database with a tenant of 12,000 rows beside 1,000 tenants of one, of which the planner knows."""
     url = await new_database()
     owner = await asyncpg.connect(url, server_settings={"tenantry.scope": "every"})
     try:
@@ -91,6 +95,7 @@ async def test_a_page_reads_few_rows_of_many(
     query = read_query(model, registry, frozenset(), {"count": "none", **dict(parse_qsl(parameters))}.items())
     read = []
     async with uneven.read_transaction(LARGE) as session:
+        await session.records.page(model, query)  # the first page also counts the tenant's rows
         for _ in range(2 * REMEMBERED_AFTER):
             before = await rows_read(session)
             page = await session.records.page(model, query)
@@ -100,9 +105,10 @@ async def test_a_page_reads_few_rows_of_many(
 
 
 # statements without a parameter have no values to be planned for
-PREPARED = "SELECT name, generic_plans FROM pg_prepared_statements WHERE generic_plans > 0 AND parameter_types <> '{}'"
+PREPARED = "SELECT count(*) FROM pg_prepared_statements WHERE generic_plans > 0 AND parameter_types <> '{}'"
 LISTS = [
-    *QUERIES,
+    *((plural, asked, LARGE) for plural, asked, scope in QUERIES if plural == "products"),
+    *((plural, asked, scope) for plural, asked, scope in QUERIES if scope == EveryTenant()),
     *(
         ("products", asked, LARGE)
         for asked in (
@@ -123,14 +129,54 @@ LISTS = [
 async def test_a_repeated_list_is_planned_for_its_values(
     uneven: PostgresDatabase, registry: Registry, plural: str, asked: str, scope: Scope
 ) -> None:
-    model = registry[plural]
+    assert await remembered_plans(uneven, registry[plural], registry, asked, scope) == 0
+
+
+async def remembered_plans(
+    database: PostgresDatabase, model: EntityModel, registry: Registry, asked: str, scope: Scope
+) -> int:
+    """Number of statements of a repeated list that PostgreSQL no longer plans for their values."""
     query = read_query(model, registry, frozenset(), parse_qsl(asked))
-    async with uneven.read_transaction(scope) as session:
-        before = await session.connection.fetch(PREPARED)
+    async with database.read_transaction(scope) as session:
+        before = int(await session.connection.fetchval(PREPARED))
         for _ in range(2 * REMEMBERED_AFTER):
             await session.records.page(model, query)
             await session.transfers.count(model, query, 5)
-        assert await session.connection.fetch(PREPARED) == before
+        return int(await session.connection.fetchval(PREPARED)) - before
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_planned"),
+    [
+        ("name=Shelf 3&pageSize=7", False),
+        ("sort=name&pageSize=7&fields=name", False),
+        ("include=products&pageSize=7", True),
+        ("products.status=draft&pageSize=7", True),
+    ],
+)
+async def test_a_small_tenant_s_list_is_planned_only_if_it_reads_other_lists(
+    uneven: PostgresDatabase, registry: Registry, asked: str, is_planned: bool
+) -> None:
+    found = await remembered_plans(uneven, registry["categories"], registry, asked, LARGE)
+    assert found == (0 if is_planned else 1), "a tenant with many products has few categories"
+
+
+async def test_a_tenant_s_rows_are_counted_again_after_ten_minutes(
+    uneven: PostgresDatabase, registry: Registry
+) -> None:
+    model, seconds = registry["categories"], iter((0.0, 1.0, KNOWN_FOR, KNOWN_FOR + 1))
+    sizes = TenantSizes(registry, model, lambda: next(seconds))
+    grown = OneTenant(new_id())
+    shape = page_shape(grown, read_query(model, registry, frozenset(), ()))
+
+    async def has_few() -> bool:
+        async with uneven.read_transaction(grown) as session:
+            return await sizes.suit_any_plan(session.connection, grown, shape)
+
+    assert await has_few()
+    async with uneven.transaction(grown) as tx:
+        await tx.connection.execute(GROWN, grown.id, FEW + 1)
+    assert [await has_few() for _ in range(3)] == [True, False, False]
 
 
 @pytest.mark.parametrize(
@@ -146,10 +192,10 @@ async def test_a_row_by_its_id_is_planned_for_its_values_only_if_it_includes_lis
     uneven: PostgresDatabase, registry: Registry, include: tuple[tuple[str, ...], ...], is_planned: bool
 ) -> None:
     async with uneven.read_transaction(LARGE) as session:
-        before = await session.connection.fetch(PREPARED)
+        before = await session.connection.fetchval(PREPARED)
         for _ in range(2 * REMEMBERED_AFTER):
             await session.records.get(registry["products"], new_id(), View(include=include))
-        assert (await session.connection.fetch(PREPARED) == before) is is_planned
+        assert (await session.connection.fetchval(PREPARED) == before) is is_planned
 
 
 async def test_a_forced_plan_for_any_values_does_not_run_the_expensive_condition(
@@ -175,7 +221,7 @@ async def test_a_forced_plan_for_any_values_does_not_run_the_expensive_condition
 async def test_a_list_of_related_rows_reads_only_the_rows_that_it_shows(
     uneven: PostgresDatabase, registry: Registry, plural: str, asked: str, lists: int
 ) -> None:
-    """Each of the two categories has 2,500 products."""
+    """Each of the two categories has 6,000 products."""
     model = registry[plural]
     usual = {"count": "none", "pageSize": "5"}
     query = read_query(model, registry, frozenset(), {**usual, **dict(parse_qsl(asked))}.items())
