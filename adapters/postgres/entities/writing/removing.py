@@ -123,7 +123,7 @@ class PostgresRemoval:
         deletable = self._deletable(rows.model)
         # If all deletions are soft, mark the rows at once; with a history only if nothing refuses the deletion later.
         marks = not is_final and all(map(is_soft, deletable))
-        marks = marks and (not rows.model.declaration.history or self._is_certain(rows.model, version))
+        marks = marks and (not rows.model.declaration.history or self._is_certain(rows.model, deletable, version))
         # Lock before looking for references: a concurrent writer of a reference holds a lock on the row, and a later
         # one finds the row deleted.
         locking = lock_rows(self.registry, rows.model, self.limits, is_final=is_final)
@@ -141,10 +141,12 @@ class PostgresRemoval:
                 await self._take_marks_back(rows, {row["id"]: row["version"] for row in found})
             raise
 
-    def _is_certain(self, model: EntityModel, version: Versions) -> bool:
-        """Return whether nothing can refuse the deletion of live rows, and no other row changes with them."""
-        is_bound = self.limits.bind(model, "delete")
-        return version is None and not is_bound and not self.registry.is_referred_to(model.plural)
+    def _is_certain(self, model: EntityModel, deletable: Iterable[EntityModel], version: Versions) -> bool:
+        """Return whether nothing can refuse the deletion of live rows."""
+        if version is not None or self.limits.bind(model, "delete"):
+            return False
+        referring = (field for each in deletable for _, field in self.registry.referring(each.plural))
+        return not any(field.reference is None or field.reference.on_delete == "restrict" for field in referring)
 
     async def _take_marks_back(self, rows: RowsByModel, versions: Mapping[UUID, int]) -> None:
         values = {**rows.values, "ids": list(versions), "former_versions": list(versions.values())}
