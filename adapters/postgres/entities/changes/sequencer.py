@@ -15,9 +15,11 @@ _OLDEST = "SELECT at FROM change_queue ORDER BY number LIMIT 1"
 SEQUENCER_LOCK = "tenantry.sequencer"
 # A separate statement, so that the snapshot of the next one is younger than the lock.
 _LOCK = "SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0))"
+# An array, because IN reads the whole queue.
 _SEQUENCE = """
 WITH taken AS (
-    DELETE FROM change_queue WHERE number IN (SELECT number FROM change_queue ORDER BY number LIMIT $1) RETURNING *
+    DELETE FROM change_queue
+    WHERE number = ANY (ARRAY(SELECT number FROM change_queue ORDER BY number LIMIT $1)) RETURNING *
 ), heads AS (
     INSERT INTO feed_heads AS h (tenant_id, position) SELECT tenant_id, count(*) FROM taken GROUP BY tenant_id
     ON CONFLICT (tenant_id) DO UPDATE SET position = h.position + excluded.position RETURNING h.tenant_id, h.position
