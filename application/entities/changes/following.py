@@ -90,7 +90,8 @@ class Following:
     async def read(self, scope: OneTenant, interests: Interests, asked: Asked) -> FeedPage:
         """Return what ``page`` returns at this moment."""
         async with self.database.read_only(scope) as read:
-            epoch, heads = short_epoch(await read.changes.epoch()), await read.changes.heads()
+            heads = await read.changes.heads()
+            epoch = short_epoch(heads.epoch)
             after = asked.after
             if after is None:
                 return FeedPage((), FeedCursor(epoch, heads.own, heads.shared), has_more=False)

@@ -18,7 +18,7 @@ from application.entities.webhooks.messages import (
 )
 from application.identity.administration.listing import ParameterReader, Parameters, paging
 from application.ports.database import Database
-from application.ports.entities.changes import Heads
+from application.ports.entities.changes import Heads, Places
 from application.ports.entities.webhooks import DeliveryListing, Signer, WebhookSecrets, WebhookTransaction
 from application.ports.outgoing import NotAnswered, OutgoingRequests
 from application.ports.runtime import Clock, Ids
@@ -101,7 +101,7 @@ class DeliveryAdministration:
             return TestResult(status=None, duration_ms=milliseconds_since(began), error=str(failure))
         return TestResult(status=reply.status, duration_ms=milliseconds_since(began), error=None)
 
-    async def _place(self, tx: WebhookTransaction, field: str, text: str, heads: Heads) -> Heads:
+    async def _place(self, tx: WebhookTransaction, field: str, text: str, heads: Heads) -> Places:
         try:
             return await tx.deliveries.places_at(read_moment(text)[0])
         except NotAMoment:
@@ -110,11 +110,11 @@ class DeliveryAdministration:
             place = read_feed_cursor(text)
         except BadRequest:
             raise ValidationError.on(field, "must be a timestamp with a zone, or a cursor of the feed") from None
-        if place.epoch != short_epoch(await tx.changes.epoch()):
+        if place.epoch != short_epoch(heads.epoch):
             raise CursorExpired
         if place.own > heads.own or place.shared > heads.shared:
             raise ValidationError.on(field, "is not a cursor of this tenant")
-        return Heads(place.own, place.shared)
+        return Places(place.own, place.shared)
 
     async def _webhook(self, tx: WebhookTransaction, caller: Caller, webhook_id: UUID) -> Webhook:
         listed = await tx.webhooks.get(caller.tenant.id, webhook_id)

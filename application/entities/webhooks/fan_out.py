@@ -69,10 +69,10 @@ class FanOut:
             listed = await tx.service_accounts.get(tenant_id, webhook.service_account_id, now)
             is_live = listed is not None and listed.account.is_active
             reader = EventReader(self.registry, listed.account) if listed is not None and is_live else None
-            heads, epoch = await tx.changes.heads(), await tx.changes.epoch()
+            heads = await tx.changes.heads()
             examined, advanced = 0, webhook
             for part in _parts(webhook, heads):
-                reached = await self._examine(tx, webhook, reader, part, epoch)
+                reached = await self._examine(tx, webhook, reader, part, heads.epoch)
                 examined, advanced = examined + reached - part.after, _moved(advanced, part, reached)
             await tx.webhooks.save(_without_done_replay(advanced))
             return examined

@@ -42,11 +42,17 @@ class LogEntry(Struct, frozen=True, kw_only=True):
     was: Raw | None = None
 
 
-class Heads(Struct, frozen=True):
-    """Highest positions of the tenant's stream and of the shared stream; 0 before the first entry."""
+class Places(Struct, frozen=True):
+    """Positions in the tenant's stream and in the shared stream; 0 before the first entry."""
 
     own: int
     shared: int
+
+
+class Heads(Places, frozen=True):
+    """Highest positions, and their epoch; a restored backup has another one."""
+
+    epoch: UUID
 
 
 class Read(Struct, frozen=True):
@@ -58,10 +64,6 @@ class Read(Struct, frozen=True):
 
 class Changes(Protocol):
     """The log within the scope of one tenant."""
-
-    async def epoch(self) -> UUID:
-        """Return the epoch of the positions; a restored backup has another one."""
-        ...
 
     async def heads(self) -> Heads: ...
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from msgspec import Struct
 
-from application.ports.entities.changes import ChangesTransaction, Heads, LogEntry
+from application.ports.entities.changes import ChangesTransaction, LogEntry, Places
 from application.ports.entities.records import RecordTransaction
 from application.ports.identity.service_accounts import ServiceAccountTransaction
 from domain.entities.webhooks.deliveries import Delivery, DeliveryOutcome, DeliveryState
@@ -164,7 +164,7 @@ class Deliveries(Protocol):
         """Make a delivery due again, with all its tries; return False if it does not exist."""
         ...
 
-    async def places_at(self, at: datetime) -> Heads:
+    async def places_at(self, at: datetime) -> Places:
         """Return the positions of the last entries before the time, within the scope of one tenant.
 
         Without such entries: the positions before the first stored ones.

@@ -118,12 +118,9 @@ class MemoryLog:
     access: Access
     scope: Scope
 
-    async def epoch(self) -> UUID:
-        return _EPOCH
-
     async def heads(self) -> Heads:
         heads = self.access.read().tables.get(HEADS, {})
-        return Heads(_position(heads, self._tenant), _position(heads, _SHARED))
+        return Heads(_position(heads, self._tenant), _position(heads, _SHARED), _EPOCH)
 
     async def after(self, stream: Stream, position: int, until: int, most: int, entities: Collection[str]) -> Read:
         owner = self._tenant if stream == "own" else None

@@ -13,7 +13,7 @@ from adapters.memory.entities.changes.log import TABLE, MemoryLog
 from adapters.memory.entities.state import Row
 from adapters.memory.entities.webhooks.state import DeliveryKey, StoredDelivery
 from adapters.memory.store import Access, Store
-from application.ports.entities.changes import Heads, LogEntry
+from application.ports.entities.changes import LogEntry, Places
 from application.ports.entities.webhooks import (
     OVERDUE_AFTER,
     Claimed,
@@ -61,11 +61,11 @@ class MemoryDeliveries:
                     return True
             return False
 
-    async def places_at(self, at: datetime) -> Heads:
+    async def places_at(self, at: datetime) -> Places:
         assert isinstance(self.scope, OneTenant)
         heads = await MemoryLog(self.access, self.scope).heads()
         lines = list(self.access.read().tables.get(TABLE, {}).values())
-        return Heads(_place(lines, self.scope.id, at, heads.own), _place(lines, None, at, heads.shared))
+        return Places(_place(lines, self.scope.id, at, heads.own), _place(lines, None, at, heads.shared))
 
     async def claim(self, now: datetime, lease: timedelta, size: ClaimSize) -> list[WebhookClaim]:
         async with self.access.write() as store:

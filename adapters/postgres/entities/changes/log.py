@@ -16,10 +16,9 @@ from domain.entities.owning import limits_in
 from domain.errors import CursorExpired
 from domain.scope import OneTenant, Scope
 
-_EPOCH = "SELECT epoch FROM service_epoch"
 _HEADS = """
 SELECT coalesce((SELECT position FROM feed_heads WHERE tenant_id = $1), 0),
-    coalesce((SELECT position FROM feed_heads WHERE tenant_id IS NULL), 0)"""
+    coalesce((SELECT position FROM feed_heads WHERE tenant_id IS NULL), 0), (SELECT epoch FROM service_epoch)"""
 _ENTRIES: Mapping[Stream, str] = {
     "own": """
 SELECT position, entity, row_id, version, action, at, by, subject, data, was FROM changes
@@ -43,16 +42,14 @@ class PostgresChanges:
     registry: Registry
     scope: Scope
 
-    async def epoch(self) -> UUID:
-        epoch: UUID = await self.connection.fetchval(_EPOCH)
-        return epoch
-
     async def heads(self) -> Heads:
         row = await self.connection.fetchrow(_HEADS, self._tenant)
         assert row is not None
         return Heads(*row)
 
     async def after(self, stream: Stream, position: int, until: int, most: int, entities: Collection[str]) -> Read:
+        if until <= position:
+            return Read([], position)
         values = (self._tenant, position, until)
         rows = await self.connection.fetch(_ENTRIES[stream], *values, list(entities), most)
         entries = [

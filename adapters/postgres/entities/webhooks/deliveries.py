@@ -11,7 +11,7 @@ import asyncpg
 
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.webhooks.webhooks import webhook_of
-from application.ports.entities.changes import Heads, LogEntry
+from application.ports.entities.changes import LogEntry, Places
 from application.ports.entities.webhooks import (
     OVERDUE_AFTER,
     Claimed,
@@ -171,10 +171,10 @@ class PostgresDeliveries:
     async def retry(self, tenant_id: UUID, webhook_id: UUID, delivery_id: UUID, now: datetime) -> bool:
         return bool(await self.connection.fetchval(_RETRY, tenant_id, webhook_id, delivery_id, now))
 
-    async def places_at(self, at: datetime) -> Heads:
+    async def places_at(self, at: datetime) -> Places:
         row = await self.connection.fetchrow(_PLACES, self._tenant, at)
         assert row is not None
-        return Heads(*row)
+        return Places(*row)
 
     async def claim(self, now: datetime, lease: timedelta, size: ClaimSize) -> list[WebhookClaim]:
         # An idle service asks one index before it waits for other claims.
