@@ -7,9 +7,9 @@ from statistics import quantiles
 from typing import Any
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import ViewportSize, expect
 
-from tests.console.conftest import Visitor
+from tests.console.conftest import NARROW, WIDE, Visitor
 from tests.console.rows.test_many_rows import PAGE, ManyProducts
 from tests.console.session.test_attacks import answering
 
@@ -21,6 +21,9 @@ STEP, TABLE = 3_000, 3_600_000
 FIELDS = 30
 TEN_MEGABITS = 10_000_000 / 8
 MEGA = 1_000_000
+SHIFTS = """globalThis.shifted = 0; new PerformanceObserver(list => {
+  for (const each of list.getEntries()) if (!each.hadRecentInput) shifted += each.value;
+}).observe({type: 'layout-shift', buffered: true})"""
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
@@ -62,6 +65,21 @@ async def test_the_sign_in_is_usable_on_a_slow_machine_and_line(visitor: Visitor
     await expect(visitor.page.get_by_label("Password")).to_be_visible()
     painted = await run(visitor, "performance.getEntriesByName('first-contentful-paint')[0].startTime")
     tell("the form of the sign-in is painted, a quarter of the CPU and 10 Mbit/s", painted, "ms", 1_000)
+
+
+@pytest.mark.promise("console, budgets: Layout shift at most 0.1")
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+@pytest.mark.parametrize("screen", ["", "account", "rows/products", "audit"])
+@pytest.mark.parametrize("tenant", ["acme", "other"])
+async def test_screens_are_stable_while_they_load(
+    visitor: Visitor, screen: str, size: ViewportSize, tenant: str
+) -> None:
+    await visitor.page.set_viewport_size(size)
+    await visitor.page.add_init_script(SHIFTS)
+    await visitor.enter(screen, email=f"admin@{tenant}.example")
+    await visitor.page.wait_for_load_state("networkidle")
+    name = f"{screen or 'home'} of {tenant}, {size['width']} pixels: layout shift"
+    tell(name, await run(visitor, "shifted") * 1_000, "thousandths", 100)
 
 
 @pytest.mark.promise("console, budgets: First rows of 100,000 within 0.9 s")

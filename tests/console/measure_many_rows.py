@@ -18,7 +18,7 @@ from tests.conftest import NewDatabase
 from tests.console.conftest import WIDE, Service, Visitor, open_service
 
 MANY = 2_000_000
-ABOUT_ALL = re.compile("About (1,9|2,0)")
+COUNTED = "At least 100,000 rows"
 PAGE = 100
 NUMBERED = 100_000  # rows that are reached by the number of their page
 
@@ -126,7 +126,7 @@ async def test_two_million_rows_are_scrolled_and_jumped_in_without_a_count(grid:
     async with grid.measured("the first rows"):
         await grid.visitor.go("rows/products")
         await expect(grid.first).to_contain_text(f"Thing {MANY}")
-    await expect(page.locator(".foot")).to_contain_text(ABOUT_ALL)
+    await expect(page.locator(".foot")).to_contain_text(COUNTED)
     async with grid.further("ten pages further by the wheel", most=20):
         await table.hover()
         for _ in range(10):
@@ -153,14 +153,12 @@ async def test_views_of_two_million_rows_come_without_a_count(grid: Grid) -> Non
     page = grid.page
     await grid.visitor.go("rows/products")
     await expect(grid.first).to_contain_text("Thing")
-    async with grid.measured("sorted by the name"):
-        await page.get_by_role("button", name="Name", exact=True).click()
-        await expect(grid.first).to_contain_text("Thing 1")
-        await expect(page.locator(".foot")).to_contain_text("About")
-    async with grid.measured("sorted by the price"):
-        await page.get_by_role("button", name="Price", exact=True).click()
-        await expect(grid.first).to_contain_text("0.00")
-        await expect(page.locator(".foot")).to_contain_text("About")
+    for title, first in (("Name", "Thing 1"), ("Price", "0.00")):
+        async with grid.measured(f"sorted by {title}"):
+            await page.get_by_role("button", name=title, exact=True).click()
+            await expect(grid.first).to_contain_text(first)
+            await expect(page.locator(".foot")).to_contain_text(COUNTED)
+    await page.get_by_role("button", name="API").click()
     raw = page.get_by_label("Query as the API takes it")
     async with grid.measured("a range of a thousandth of the prices", most=2):
         await raw.fill("price.gte=5000&price.lte=5010")

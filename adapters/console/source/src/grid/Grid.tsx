@@ -79,10 +79,13 @@ export function Grid({ pages, view, selection, onSort, isShort, empty, foot, ...
   useLayoutEffect(() => {
     const element = box.current;
     if (!element) return;
-    const observer = new ResizeObserver(() => {
+    const measure = () => {
       height.value = element.clientHeight;
       wide.value = element.clientWidth;
-    });
+    };
+    // before the first frame, which would have narrow columns
+    measure();
+    const observer = new ResizeObserver(measure);
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
@@ -306,8 +309,9 @@ interface CardToolsProps {
 }
 
 function totalText(pages: Pages): string {
-  const total = pages.total.value ?? 0;
-  return pages.isEstimate.value ? t("rows.about", { number: number(total) }) : t("rows", { count: total });
+  const atLeast = pages.atLeast.value;
+  if (atLeast !== null) return t("rows.many", { number: number(atLeast) });
+  return t("rows", { count: pages.total.value ?? 0 });
 }
 
 /** Distances from the side at which pinned columns stay, undefined for those that scroll. */

@@ -21,7 +21,8 @@ interface PageOfRows {
 
 export class Pages {
   readonly total = signal<number | null>(null);
-  readonly isEstimate = signal(false);
+  /** The rows that exist at least where they are not all counted, else null. */
+  readonly atLeast = signal<number | null>(null);
   readonly error = signal<unknown>(null);
   /** Raised when rows arrive: the grid reads it to draw again. */
   readonly arrived = signal(0);
@@ -172,7 +173,7 @@ export class Pages {
     if (found.totalCount !== null && !this.isCounted) {
       this.isCounted = true;
       this.total.value = found.totalCount;
-      this.isEstimate.value = found.totalCountIsEstimate ?? false;
+      this.atLeast.value = found.totalCountIsEstimate ? found.totalCount : null;
     }
     this.mend(page, found);
     for (const number of this.pages.keys()) {
@@ -188,11 +189,11 @@ export class Pages {
     if (!found.hasNextPage && (found.items.length || page === 1)) {
       this.end = page;
       this.total.value = reached;
-      this.isEstimate.value = false;
+      this.atLeast.value = null;
       for (const number of this.pages.keys()) if (number > page) this.pages.delete(number);
     } else if (found.hasNextPage && (this.total.peek() ?? 0) <= reached) {
       this.total.value = reached + PAGE;
-      this.isEstimate.value = true;
+      this.atLeast.value = reached + 1;
     } else if (!found.items.length && page > 1) {
       this.total.value = Math.min(this.total.peek() ?? 0, (page - 1) * PAGE);
     }

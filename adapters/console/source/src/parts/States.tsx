@@ -1,6 +1,6 @@
 // What a screen shows when it has no data: nothing there, loading, an error, forbidden, offline.
-import type { ComponentChildren } from "preact";
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { type ComponentChildren, createContext } from "preact";
+import { useCallback, useContext, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../api/api";
 import { t } from "../words/words";
 import { Icon } from "./Icon";
@@ -65,14 +65,47 @@ export function Failure({ error, retry, name, isScreen }: FailureProps) {
 /** A screen that the caller may not see. */
 export const Forbidden = () => <Failure error={new ApiError(403, "FORBIDDEN", "")} isScreen />;
 
-/** The outline of what is read; of a whole screen it has the places of the heading and of a table. */
-export const Loading = ({ isScreen }: { isScreen?: boolean }) => (
-  <div class={isScreen ? "loading screen" : "loading"} role="status" aria-label={t("loading")}>
-    <span />
-    <span />
-    <span />
+/** The outline of what is read; of a whole screen it has the places of the heading and of a table, of a list its rows. */
+export const Loading = ({ isScreen, rows }: { isScreen?: boolean; rows?: number }) => (
+  <div class={`loading ${isScreen ? "screen" : rows ? "rows" : ""}`} role="status" aria-label={t("loading")}>
+    {Array.from({ length: rows ?? 3 }, (_, index) => (
+      <span key={index} />
+    ))}
   </div>
 );
+
+const PATIENCE = 1_000; // milliseconds until panels that are read are shown without those that are not
+
+/** Counts one more part that is read; gives what counts it off. */
+const Reading = createContext<(() => () => void) | null>(null);
+
+/** Panels that are read separately appear at the same time, so that none moves another. */
+export function Together({ children }: { children: ComponentChildren }) {
+  const [isShown, show] = useState(false);
+  const open = useRef(0);
+  const showWhenRead = () => open.current === 0 && show(true);
+  const begin = useCallback(() => {
+    open.current += 1;
+    return () => {
+      open.current -= 1;
+      // a part may hold others, which begin in the same turn
+      queueMicrotask(showWhenRead);
+    };
+  }, []);
+  useEffect(() => {
+    showWhenRead();
+    const timer = setTimeout(() => show(true), PATIENCE);
+    return () => clearTimeout(timer);
+  }, []);
+  return (
+    <Reading.Provider value={begin}>
+      {!isShown && <Loading />}
+      <div class="together" hidden={!isShown}>
+        {children}
+      </div>
+    </Reading.Provider>
+  );
+}
 
 export interface Loaded<T> {
   data: T | null;
@@ -90,6 +123,9 @@ export function useLoaded<T>(read: () => Promise<T>, dependencies: unknown[], ke
   const [error, fail] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(true);
   const last = useRef(0);
+  const begin = useContext(Reading);
+  const isFirst = isBusy && data === null;
+  useLayoutEffect(() => (isFirst && begin ? begin() : undefined), [isFirst, begin]);
   const reload = useCallback(async () => {
     const asked = ++last.current;
     // a slow answer to what was asked before is not what is shown now

@@ -6,6 +6,7 @@ import { ask } from "../parts/Dialog";
 import { TextField } from "../parts/Fields";
 import { FormDialog } from "../parts/FormDialog";
 import { Icon } from "../parts/Icon";
+import { Together } from "../parts/States";
 import { Tags } from "../parts/Table";
 import { Head } from "../parts/Title";
 import { attempt, toast } from "../parts/Toast";
@@ -38,47 +39,49 @@ export function Account() {
   return (
     <>
       <Head title={t("account")} />
-      <div class="columns">
-        <div class="section">
-          <section class="panel">
-            <div class="row">
-              <h2>{t("account.profile")}</h2>
-              <span class="space" />
-              <button type="button" onClick={() => setEditing(true)}>
-                <Icon name="pencil" />
-                {t("account.edit")}
-              </button>
-            </div>
-            <dl class="facts">
-              <dt>{t("name")}</dt>
-              <dd>
-                <bdi>{mine.fullName}</bdi>
-              </dd>
-              <dt>{t("email")}</dt>
-              <dd>
-                <bdi>{mine.email}</bdi>
-              </dd>
-              <dt>{t("phone")}</dt>
-              <dd>
-                <bdi>{mine.phoneNumber || "–"}</bdi>
-              </dd>
-              <dt>{t("roles")}</dt>
-              <dd>
-                <Tags names={mine.roles} />
-              </dd>
-              <dt>{t("members.since")}</dt>
-              <dd>{date(mine.createdAt)}</dd>
-            </dl>
-          </section>
-          {mine.emailProved && <MyInvitations joined={reloadProfile} />}
-          <Sessions path="/api/auth/sessions" mayEnd endAll={everywhere} />
+      <Together>
+        <div class="columns">
+          <div class="section">
+            <section class="panel">
+              <div class="row">
+                <h2>{t("account.profile")}</h2>
+                <span class="space" />
+                <button type="button" onClick={() => setEditing(true)}>
+                  <Icon name="pencil" />
+                  {t("account.edit")}
+                </button>
+              </div>
+              <dl class="facts">
+                <dt>{t("name")}</dt>
+                <dd>
+                  <bdi>{mine.fullName}</bdi>
+                </dd>
+                <dt>{t("email")}</dt>
+                <dd>
+                  <bdi>{mine.email}</bdi>
+                </dd>
+                <dt>{t("phone")}</dt>
+                <dd>
+                  <bdi>{mine.phoneNumber || "–"}</bdi>
+                </dd>
+                <dt>{t("roles")}</dt>
+                <dd>
+                  <Tags names={mine.roles} />
+                </dd>
+                <dt>{t("members.since")}</dt>
+                <dd>{date(mine.createdAt)}</dd>
+              </dl>
+            </section>
+            {mine.emailProved && <MyInvitations joined={reloadProfile} />}
+            <Sessions path="/api/auth/sessions" mayEnd endAll={everywhere} />
+          </div>
+          <div class="section">
+            <Looks />
+            <Factors />
+            <ChangePassword email={mine.email} done={changed} />
+          </div>
         </div>
-        <div class="section">
-          <Looks />
-          <Factors />
-          <ChangePassword email={mine.email} done={changed} />
-        </div>
-      </div>
+      </Together>
       {isEditing && <EditProfile of={mine} onClose={() => setEditing(false)} />}
     </>
   );

@@ -6,7 +6,7 @@ import type { ServiceAccountItem, UserItem } from "../api/types";
 import { Icon } from "../parts/Icon";
 import { Spark } from "../parts/Plot";
 import { dataEntities } from "../parts/places";
-import { type Loaded, Notice, useLoaded } from "../parts/States";
+import { type Loaded, Notice, Together, useLoaded } from "../parts/States";
 import type { Paged } from "../parts/Table";
 import { Title } from "../parts/Title";
 import { href } from "../session/routes";
@@ -46,12 +46,26 @@ interface Numbers {
 }
 
 interface Data extends Numbers {
-  changes: Change[];
+  /** Null until they are read. */
+  changes: Change[] | null;
 }
 
 export function Home() {
-  const entities = dataEntities().slice(0, MOST_TILES);
   const first = profile.value?.fullName.split(" ")[0] ?? "";
+  return (
+    <>
+      <div class="head">
+        <Title>{t("home.hello", { name: first })}</Title>
+      </div>
+      <Together>
+        <Panels />
+      </Together>
+    </>
+  );
+}
+
+function Panels() {
+  const entities = dataEntities().slice(0, MOST_TILES);
   // each entity is shown as soon as it is read
   const [read, setRead] = useState<ReadonlyMap<string, Data>>(new Map());
   const seen = (plural: string, data: Data) => setRead((before) => new Map(before).set(plural, data));
@@ -59,9 +73,6 @@ export function Home() {
   const members = useLoaded(async () => (hasMembers ? newestMembers() : null), []);
   return (
     <>
-      <div class="head">
-        <Title>{t("home.hello", { name: first })}</Title>
-      </div>
       {!scope.value && <NextSteps entities={entities} totals={read} members={members.data?.totalCount ?? null} />}
       {entities.length === 0 && <Notice icon="database" title={t("home.empty")} text={t("home.empty.text")} />}
       <div class="cards">
@@ -79,8 +90,8 @@ export function Home() {
         <div>
           {entities.length > 0 && (
             <Changes
-              isBusy={read.size < entities.length}
-              changes={[...read.values()].flatMap((data) => data.changes)}
+              isBusy={entities.some(({ plural }) => !read.get(plural)?.changes)}
+              changes={[...read.values()].flatMap((data) => data.changes ?? [])}
             />
           )}
         </div>
@@ -107,10 +118,9 @@ async function numbersOf(entity: Entity): Promise<Numbers> {
     : { fields: "id" };
   const query = { pageSize: "100", count: "estimated", ...newest };
   const { data } = await call<Counted>("GET", `/api/${entity.plural}`, { query });
-  // what fits on a page is counted by looking at it: estimates are rough where there is little
   return {
-    total: data.hasNextPage ? data.totalCount : data.items.length,
-    isEstimate: data.hasNextPage && !!data.totalCountIsEstimate,
+    total: data.totalCount,
+    isEstimate: !!data.totalCountIsEstimate,
     times: isDated ? data.items.map((row) => String(row.createdAt)) : null,
     isAll: !data.hasNextPage,
   };
@@ -152,6 +162,7 @@ function Tile({ entity, isFollowed, seen }: TileProps) {
       const numbers = await numbersOf(entity);
       // shown before the changes are read
       loaded.set(numbers);
+      seen({ ...numbers, changes: null });
       seen({ ...numbers, changes: isFollowed ? await changesOf(entity, numbers.total).catch(() => []) : [] });
       return numbers;
     } catch (error) {
@@ -208,8 +219,8 @@ function NumberTile({
     <a class="tile" href={to}>
       <bdi class="muted">{title}</bdi>
       <strong>
-        {data?.isEstimate && "≈ "}
         {shown}
+        {data?.isEstimate && "+"}
       </strong>
       {/* as high before the numbers are there as after */}
       <span class="muted small">{since ? since.text : "\u00a0"}</span>

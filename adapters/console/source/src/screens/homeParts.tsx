@@ -50,8 +50,8 @@ export function Changes({ changes, isBusy }: { changes: Change[]; isBusy: boolea
   return (
     <section class="panel">
       <Heading title={t("home.changes")} />
-      {isBusy && !latest.length ? (
-        <Loading />
+      {isBusy ? (
+        <Loading rows={SHOWN} />
       ) : latest.length ? (
         <ul class="feed">
           {latest.map(({ entity, id, label, at, by, isNew }) => (
