@@ -65,8 +65,11 @@ class TokenVersions(Protocol):
         """Return the version of each subject, 0 for a subject that was never raised."""
         ...
 
-    async def bump(self, subjects: Sequence[str]) -> Mapping[str, int]:
-        """Raise the version of each subject by one and return the new versions; lock the subjects in one order."""
+    async def bump(self, subjects: Sequence[str], ended_at: datetime | None = None) -> Mapping[str, int]:
+        """Raise the version of each subject by one and return the new versions; lock the subjects in one order.
+
+        With ``ended_at``, do what ``end`` does as well.
+        """
         ...
 
     async def end(self, subjects: Sequence[str], at: datetime) -> None:

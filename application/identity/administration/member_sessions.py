@@ -52,8 +52,7 @@ class MemberSessions:
     async def _end_one(self, caller: Caller, session_id: UUID, client: Client) -> None:
         now, subjects = self.clock.now(), [session_subject(session_id)]
         async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
-            published.update(await tx.token_versions.bump(subjects))
-            await tx.token_versions.end(subjects, now)
+            published.update(await tx.token_versions.bump(subjects, ended_at=now))
             # The session may have ended since the lookup.
             await tx.sessions.end(session_id, now)
             await record(tx, "session.ended", caller, session_id, client, now)

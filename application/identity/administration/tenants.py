@@ -102,8 +102,7 @@ class TenantAdministration:
             if await tx.tenants.lock_to_remove(tenant_id) is None:
                 raise NotFound
             await tx.tenants.remove(tenant_id, now)
-            published.update(await tx.token_versions.bump([subject]))
-            await tx.token_versions.end([subject], now)
+            published.update(await tx.token_versions.bump([subject], ended_at=now))
             await tx.audit.add(tenant_id, event("tenant.deleted", caller.user_id, tenant_id, client, now))
         await self._forget_profiles()
 

@@ -177,9 +177,8 @@ class UserAdministration:
             state = await self._locked_state(tx, caller, user_id)
             ensure_outranks(caller, state)
             subjects = await self._remove(tx, caller, state)
-            published.update(await tx.token_versions.bump(subjects))
-            if user_subject(user_id) in subjects:
-                await tx.token_versions.end(subjects, now)
+            is_gone = user_subject(user_id) in subjects
+            published.update(await tx.token_versions.bump(subjects, ended_at=now if is_gone else None))
             await record_on_member(tx, "user.deleted", caller, state, client, self.clock.now())
         await self.cache.drop([profile_key(user_id)])
 

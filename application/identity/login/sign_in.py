@@ -139,6 +139,5 @@ class SignIn:
     @retry_on_conflict
     async def _revoke(self, sessions: Sequence[UUID], now: datetime) -> None:
         subjects = tuple(session_subject(session_id) for session_id in sessions)
-        async with self.revocations.publishing(subjects) as published, self.database.transaction(EveryTenant()) as tx:
-            published.update(await tx.token_versions.bump(subjects))
-            await tx.token_versions.end(subjects, now)
+        async with self.revocations.publishing(subjects) as published, self.database.autocommit(EveryTenant()) as tx:
+            published.update(await tx.token_versions.bump(subjects, ended_at=now))

@@ -125,9 +125,8 @@ class ServiceAccountAdministration:
             found = await self._account(tx, caller, account_id)
             ensure_may_give(caller, found.account.roles)
             await tx.service_accounts.remove(caller.tenant.id, account_id, now)
-            published.update(await tx.token_versions.bump(subjects))
             # Ids are never reused: housekeeping may remove the versions after the last token expires.
-            await tx.token_versions.end(subjects, now)
+            published.update(await tx.token_versions.bump(subjects, ended_at=now))
             await record(tx, "service-account.deleted", caller, account_id, client, self.clock.now())
 
     async def _account(self, tx: ServiceAccountTransaction, caller: Caller, account_id: UUID) -> ListedServiceAccount:

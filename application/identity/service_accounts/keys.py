@@ -112,9 +112,7 @@ class KeyAdministration:
             key = self._successor(caller, old, text, now)
             await tx.api_keys.end(old, now + overlap)
             await tx.api_keys.add(key, key_digest(text))
-            published.update(await tx.token_versions.bump([subject]))
-            if not overlap:
-                await tx.token_versions.end([subject], now)
+            published.update(await tx.token_versions.bump([subject], ended_at=None if overlap else now))
             await record(tx, "key.rotated", caller, key_id, client, self.clock.now())
         return new_key(key, text)
 

@@ -65,6 +65,7 @@ async def end_count(tx: Transaction, at: datetime) -> None:
     subject = f"session:{new_id()}"
     await tx.token_versions.bump([subject])
     await tx.token_versions.end([subject], at)
+    await tx.token_versions.bump([f"session:{new_id()}"], ended_at=at)
 
 
 async def consume(tx: Transaction, at: datetime) -> None:
@@ -165,7 +166,7 @@ KINDS: dict[RetentionRule, tuple[Make, int]] = {
     login.OLD_SESSIONS: (begin_session, 1),
     login.FAILURES: (fail, 2),
     login.NETWORKS: (succeed, 1),
-    login.TOKEN_VERSIONS: (end_count, 1),
+    login.TOKEN_VERSIONS: (end_count, 2),
     login.USED_NONCES: (consume, 1),
     account.LINKS: (issue, 1),
     joining.INVITATIONS: (invite, 1),
