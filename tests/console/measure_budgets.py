@@ -1,6 +1,6 @@
 """Times and memory of the console in Chromium against its budgets: `make bench-console`, on a machine at rest.
 
-No test of `make test`: on a machine that does other work only the CPU time of a frame tells anything.
+Other work on the machine lengthens all but the CPU time of a frame.
 """
 
 from statistics import quantiles
@@ -85,7 +85,7 @@ async def test_screens_are_stable_while_they_load(
 @pytest.mark.promise("console, budgets: First rows of 100,000 within 0.9 s")
 async def test_the_first_rows_come_at_once(visitor: Visitor) -> None:
     await open_products(visitor)
-    # from the click to the frame behind that in which the first row is in the page
+    # until the frame after the first row
     took = await run(
         visitor,
         """new Promise(done => {
@@ -186,7 +186,7 @@ async def test_a_form_of_30_fields_reacts_at_once(visitor: Visitor) -> None:
     await page.route("**/api/entities", answering({"entities": [entity], "areas": []}))
     await visitor.enter("rows/wides/new")
     await expect(page.get_by_label("Field29")).to_be_visible()
-    # from the event to the end of the frame that draws what was typed
+    # until the end of the frame that draws the text
     await run(
         visitor,
         """globalThis.reactions = []; addEventListener('input', event => {

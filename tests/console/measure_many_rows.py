@@ -1,6 +1,6 @@
 """The grid over 2,000,000 rows of a tenant in PostgreSQL, in Chromium: `make bench-console` prints the times.
 
-Asserted is what the times hang on: no view asks for more than one estimate and for no count, and few requests go out.
+Each view asks for one estimate and no count, with few requests.
 """
 
 import re

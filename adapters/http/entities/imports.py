@@ -84,7 +84,7 @@ FORM = {
 
 
 class Imported(Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """Result of an import; ``errors`` lists the first 1,000 omitted rows. The header of a file is row 1.
+    """Result of an import; ``errors`` and ``skippedRows`` list the first 1,000 rows. The header of a file is row 1.
 
     A dry run reports ``header``, and reports a header error as an error of the header's row.
     """
@@ -93,6 +93,7 @@ class Imported(Struct, kw_only=True, rename="camel", omit_defaults=True):
     skipped: int
     errors: list["RowErrorShown"]
     errors_truncated: bool = False
+    skipped_rows: list[int] = []
     header: FileHeader | UnsetType = UNSET
 
 
@@ -135,5 +136,6 @@ def import_handler(entity: ServedEntity, importing: FileImport) -> HTTPRouteHand
 
 def _imported(report: Report) -> dict[str, object]:
     told: dict[str, object] = {"imported": report.imported, "skipped": report.skipped, "errors": report.errors}
+    told |= {"skippedRows": report.skipped_rows} if report.skipped_rows else {}
     told |= {"header": report.header} if report.header is not None else {}
     return told | ({"errorsTruncated": True} if report.failed > MOST_ERRORS else {})

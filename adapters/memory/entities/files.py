@@ -132,14 +132,16 @@ class _Load:
         incoming = [self._incoming(cells) for cells in rows]
         errors = list(self._errors(incoming))
         wrong = {error.row for error in errors}
-        imported = 0
+        imported: set[int] = set()
         seen: set[object] = set()
         for row in incoming:
             # Of two rows with one key, the first is stored, as in PostgreSQL.
-            if row.number not in wrong and self._is_first(row, seen):
-                imported += await self._store(row, errors)
+            if row.number not in wrong and self._is_first(row, seen) and await self._store(row, errors):
+                imported.add(row.number)
         errors.sort(key=lambda error: error.row)
-        return Loaded(imported, len(incoming) - len(errors) - imported, errors[:MOST_ERRORS], len(errors))
+        left = imported | {error.row for error in errors}
+        skipped = tuple(row.number for row in incoming if row.number not in left)
+        return Loaded(len(imported), len(skipped), errors[:MOST_ERRORS], len(errors), skipped[:MOST_ERRORS])
 
     def _incoming(self, cells: Cells) -> ImportedRow:
         number, row_id, *rest = cells

@@ -49,7 +49,7 @@ LONGEST_ANALYSIS = 30.0
 
 
 class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Result of an import; ``failed`` counts the rows with errors, ``errors`` lists the first 1,000.
+    """Result of an import; ``failed`` counts the rows with errors, ``errors`` and ``skipped_rows`` list 1,000 each.
 
     ``header`` is the file's, only for a dry run.
     """
@@ -58,6 +58,7 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     skipped: int
     failed: int
     errors: tuple[RowError, ...]
+    skipped_rows: tuple[int, ...] = ()
     header: FileHeader | None = None
 
 
@@ -174,6 +175,7 @@ def _report(sheet: ReadSheet, loaded: Loaded, refused: Sequence[RowError]) -> Re
         skipped=loaded.skipped,
         failed=sheet.failed + loaded.failed,
         errors=tuple(errors[:MOST_ERRORS]),
+        skipped_rows=loaded.skipped_rows,
         header=sheet.header,
     )
 

@@ -41,13 +41,14 @@ class Loaded(Struct, frozen=True):
     """Result of an import; ``failed`` counts the rows that the database refused, ``errors`` are the errors of the first
     ones.
 
-    Errors have the order of the file; their number is at most ``MOST_ERRORS``.
+    Errors and the numbers of skipped rows have the order of the file, each at most ``MOST_ERRORS``.
     """
 
     imported: int
     skipped: int
     errors: Sequence[RowError]
     failed: int = 0
+    skipped_rows: tuple[int, ...] = ()
 
 
 class Transfers(Protocol):

@@ -12,6 +12,7 @@ import msgspec
 from adapters.postgres.connection.connections import ServiceConnection
 from adapters.postgres.entities.attachments import loading as attachments
 from adapters.postgres.entities.files import loading_statements as statements
+from adapters.postgres.entities.files.skipped_rows import find_skipped
 from adapters.postgres.entities.reading.page_bounds import has_long_rows
 from adapters.postgres.entities.writing.bulk_statements import referring_rows
 from adapters.postgres.entities.writing.row_locks import lock_referred_rows
@@ -59,6 +60,8 @@ class Load:
     user: Mapping[str, Any]
     errors: list[RowError] = field(default_factory=list)
     failed: int = 0
+    skipped: set[int] = field(default_factory=set)
+    """Numbers of skipped rows already out of the temporary table."""
     adopted: list[UUID] = field(default_factory=list)
     """Ids of rows that an upsert may update; only for entities with files."""
 
@@ -73,7 +76,13 @@ class Load:
         files = await self._files() if count else {}
         imported = await (self._insert() if key is None else self._upsert(key)) if count else 0
         await self._hold_files(files)
-        return Loaded(imported, count - self.failed - imported, self.errors, self.failed)
+        skipped = count - self.failed - imported
+        rows_skipped = await self._first_skipped() if skipped else ()
+        return Loaded(imported, skipped, self.errors, self.failed, rows_skipped)
+
+    async def _first_skipped(self) -> tuple[int, ...]:
+        left = await self._fetch(find_skipped(self.registry, self.model), most=MOST_ERRORS)
+        return tuple(sorted({*self.skipped, *(row["n"] for row in left)})[:MOST_ERRORS])
 
     async def _copy(self, rows: AsyncIterator[bytes]) -> int:
         is_upsert = self.loading.key is not None
@@ -174,7 +183,8 @@ class Load:
             if self.model.has_check:
                 await self._ensure_rules()
             if not number:
-                await self._fetch(statements.drop_doubles(self.model, key.name))
+                doubles = await self._fetch(statements.drop_doubles(self.model, key.name))
+                self.skipped.update(row["n"] for row in doubles)
             imported += await self._write(key.name)
             await self._fetch(statements.forget_stored(self.registry, self.model))
             # A row written concurrently is not new. The next round updates it.
@@ -195,6 +205,7 @@ class Load:
             return await self._write_together(update, insert)
         # The other updates change no unique value, so their order does not matter.
         written = await self._write_row_by_row(key, apart)
+        self.skipped.update({*moved} - {*written})
         await self._execute(statements.LEAVE_OUT, [*moved, *written])
         return len(written) + await self._write_together(update)
 
@@ -238,6 +249,7 @@ class Load:
             except asyncpg.UniqueViolationError:
                 continue
         await self._leave_out([error.row for error in broken], broken)
+        self.skipped.update({*updates} - {*written} - {error.row for error in broken})
         # A skipped new row remains in the temporary table: another writer may have created the row, and the next round
         # then updates it.
         await self._execute(statements.LEAVE_OUT, [*written, *updates])

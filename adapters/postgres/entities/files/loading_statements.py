@@ -255,8 +255,7 @@ def read_updates(registry: Registry, model: EntityModel, limits: Limits) -> Comp
     old = [stored[name].label(old_name(name)) for name in model.names]
     new = [_updated(model, field, stored[field.name]).label(new_name(field.name)) for field in model.declared]
     both = incoming.join(table, sa.and_(*_adopted(model, table, incoming)))
-    rows = sa.select(incoming.c[_N].label("n"), *old, *new).select_from(both)
-    return compiled(rows.order_by(incoming.c[_N]))
+    return compiled(sa.select(incoming.c[_N].label("n"), *old, *new).select_from(both).order_by(incoming.c[_N]))
 
 
 def old_name(name: str) -> str:
@@ -269,12 +268,13 @@ def new_name(name: str) -> str:
 
 @lru_cache(maxsize=REMEMBERED)
 def drop_doubles(model: EntityModel, key: str) -> CompiledStatement:
-    """Delete all but the first of the file's rows with the same key."""
+    """Delete all but the first of the file's rows with the same key, and return their ``n``."""
     incoming, others = _incoming(model), _incoming(model).alias("o")
     double, place = _key(model, key, others), others.c[_N]
     firsts = sa.select(double.label("key"), func.min(place).label("n")).group_by(double)
     first = firsts.having(func.count() > constant(1)).subquery("f")
-    return compiled(sa.delete(incoming).where(first.c.key == _key(model, key, incoming), incoming.c[_N] > first.c.n))
+    is_double = sa.and_(first.c.key == _key(model, key, incoming), incoming.c[_N] > first.c.n)
+    return compiled(sa.delete(incoming).where(is_double).returning(incoming.c[_N].label("n")))
 
 
 @lru_cache(maxsize=REMEMBERED)

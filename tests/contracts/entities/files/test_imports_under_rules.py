@@ -133,7 +133,7 @@ async def test_other_errors_of_a_file_are_reported_in_the_order_of_its_rows(impo
         (7, "shelfId"),
     ]
     # the unique value of the row that was refused is free for the last one
-    assert (report.imported, report.skipped, report.failed) == (4, 1, 3)
+    assert (report.imported, report.skipped_rows, report.failed) == (4, (8,), 3)
     created = ["created"]
     seats = {"A": (shelf, created), "B": (other, created), "C": (shelf, created), "E": (other, created)}
     assert await imports.seats() == {code: (str(place), history) for code, (place, history) in seats.items()}
@@ -145,12 +145,12 @@ async def test_an_upsert_asks_about_changed_rows_and_new_ones(imports: Imports) 
     moves = [f"C,{shelf}", f"A,{other}", f"D,{shelf}", f"E,{shelf}", f"F,{other}", f"F,{shelf}"]
     report = await imports.report("seats", ["code,shelfId", *moves], UPSERT)
     assert report.errors == (*refused(2, 3, 4, message="is full meanwhile"), *refused(5, 6, message="is full"))
-    assert (report.imported, report.skipped, report.failed) == (0, 1, 5)
+    assert (report.imported, report.skipped_rows, report.failed) == (0, (7,), 5)
     assert [history for _, history in (await imports.seats()).values()] == [["created"]] * 4
     await imports.remove("A")
     report = await imports.report("seats", ["code,shelfId", *moves], UPSERT)
     # C takes the place that A left, and A, which is new now, the one that C left
-    assert (report.imported, report.skipped, report.failed) == (2, 1, 3)
+    assert (report.imported, report.skipped_rows, report.failed) == (2, (7,), 3)
     seats = await imports.seats()
     assert {code: place for code, (place, _) in seats.items()} == {
         "A": str(other),

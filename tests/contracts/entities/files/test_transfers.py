@@ -197,7 +197,7 @@ async def test_all_tenants_at_once_are_not_written(files: Files) -> None:
 @pytest.mark.promise("POST /api/{entities}/import: (its rows)")
 async def test_rows_with_values_used_by_stored_or_earlier_rows_are_skipped(files: Files) -> None:
     await files.add("products", product("AAA"))
-    assert await files.load(row(2, "AAA"), row(3, "BBB"), row(4, "BBB")) == Loaded(1, 2, [])
+    assert await files.load(row(2, "AAA"), row(3, "BBB"), row(4, "BBB")) == Loaded(1, 2, [], 0, (2, 4))
 
 
 async def test_a_row_that_refers_to_nothing_of_this_tenant_is_an_error(files: Files) -> None:
@@ -253,7 +253,7 @@ async def test_an_upsert_asks_the_rule_of_the_row_as_it_would_be(files: Files) -
 
 async def test_of_two_upserts_of_one_row_the_second_is_skipped(files: Files) -> None:
     lines = [row(n, "AAA", name=f"Row {n}", upsert=(ALL, None)) for n in (2, 3)]
-    assert await files.load(*lines, key="sku") == Loaded(1, 1, [])
+    assert await files.load(*lines, key="sku") == Loaded(1, 1, [], 0, (3,))
     (stored,) = json.loads(await files.out(files.asked(), "json"))
     assert stored["name"] == "Row 2"
 

@@ -111,7 +111,7 @@ async def test_a_row_with_a_changed_unique_value_sees_the_changes_of_earlier_row
         ("P-5", "Bolt", 50),  # the name is that of P-1
         ("P-6", "Nut", 60),  # P-2 was skipped, and keeps its name
     )
-    assert loaded == Loaded(3, 3, [])
+    assert loaded == Loaded(3, 3, [], 0, (3, 6, 7))
     assert await stored(database) == [
         ("P-1", "BOLT", 10, 2),
         ("P-2", "Nut", 2, 1),

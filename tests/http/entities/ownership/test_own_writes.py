@@ -250,8 +250,8 @@ async def test_a_write_does_not_reveal_the_links_of_an_invisible_row(tasks: Task
 
 
 IMPORTS: list[tuple[str, str, Json]] = [
-    ("create", "created by bob", {"imported": 0, "skipped": 1, "errors": []}),
-    ("upsert", "created by bob", {"imported": 0, "skipped": 1, "errors": []}),
+    ("create", "created by bob", {"imported": 0, "skipped": 1, "errors": [], "skippedRows": [2]}),
+    ("upsert", "created by bob", {"imported": 0, "skipped": 1, "errors": [], "skippedRows": [2]}),
     ("upsert", "created by ann", {"imported": 1, "skipped": 0, "errors": []}),
 ]
 

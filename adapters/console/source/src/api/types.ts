@@ -251,6 +251,7 @@ export interface Imported {
   skipped: number;
   errors: RowErrorShown[];
   errorsTruncated?: boolean;
+  skippedRows?: number[];
   header?: FileHeader;
 }
 

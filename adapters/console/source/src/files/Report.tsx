@@ -1,4 +1,4 @@
-// What became of the rows of a file: each refused row with one line for each field, also as a file.
+// What became of the rows of a file: each refused row with one line for each field, and each skipped row, also as a file.
 import type { Entity, Field } from "../api/meta";
 import type { Imported, RowErrorShown } from "../api/types";
 import { titleOf } from "../grid/cells";
@@ -34,10 +34,15 @@ export function Report({ entity, result, isDry, name }: Props) {
         })
       : [{ title: "", message }];
 
+  const skipped = [{ title: "", message: t("import.skipped.row") }];
+  const told = [
+    ...result.errors.map((error) => ({ row: error.row, wrong: linesOf(error) })),
+    ...(result.skippedRows ?? []).map((row) => ({ row, wrong: skipped })),
+  ].sort((a, b) => a.row - b.row);
+  const isCut = result.errorsTruncated || (result.skippedRows?.length ?? 0) < result.skipped;
+
   function save(): void {
-    const rows = result.errors.flatMap((error) =>
-      linesOf(error).map(({ title, message }) => [error.row, title, message]),
-    );
+    const rows = told.flatMap(({ row, wrong }) => wrong.map(({ title, message }) => [row, title, message]));
     const lines = [[t("import.row"), t("field"), t("import.message")], ...rows].map((cells) =>
       cells.map(cellOf).join(","),
     );
@@ -59,7 +64,7 @@ export function Report({ entity, result, isDry, name }: Props) {
           </a>
         </p>
       )}
-      {result.errors.length > 0 && (
+      {told.length > 0 && (
         <>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls is reached by keys */}
           <div class="table-box import-errors import-lines" tabIndex={0} role="region" aria-label={t("import.message")}>
@@ -71,11 +76,11 @@ export function Report({ entity, result, isDry, name }: Props) {
                   <th scope="col">{t("import.message")}</th>
                 </tr>
               </thead>
-              {result.errors.slice(0, SHOWN).map((error) => (
-                <tbody key={error.row}>
-                  {linesOf(error).map(({ title, message }, at) => (
+              {told.slice(0, SHOWN).map(({ row, wrong }) => (
+                <tbody key={row}>
+                  {wrong.map(({ title, message }, at) => (
                     <tr key={at}>
-                      <td class="numeric">{at === 0 && error.row}</td>
+                      <td class="numeric">{at === 0 && row}</td>
                       <td>
                         <bdi>{title}</bdi>
                       </td>
@@ -88,7 +93,7 @@ export function Report({ entity, result, isDry, name }: Props) {
               ))}
             </table>
           </div>
-          {(result.errors.length > SHOWN || result.errorsTruncated) && <p class="muted">{t("import.first")}</p>}
+          {(told.length > SHOWN || isCut) && <p class="muted">{t("import.first")}</p>}
           <p>
             <button type="button" onClick={save}>
               <Icon name="download" />
