@@ -62,8 +62,7 @@ async def succeed(tx: Transaction, at: datetime) -> None:
 
 
 async def end_count(tx: Transaction, at: datetime) -> None:
-    subject = f"session:{new_id()}"
-    await tx.token_versions.bump([subject])
+    await tx.token_versions.bump([subject := f"session:{new_id()}"])
     await tx.token_versions.end([subject], at)
     await tx.token_versions.bump([f"session:{new_id()}"], ended_at=at)
 
