@@ -154,6 +154,10 @@ class ClusterConnection(StatelessConnection):
         with _on_cluster():
             return await super().execute(query, *args, **more)
 
+    async def copy_from_query(self, query: str, *args: Any, **more: Any) -> Any:
+        with _on_cluster():
+            return await super().copy_from_query(spelled_for_citus(query), *args, **more)
+
     async def _begin(self, scope: str, mode: str) -> None:
         # In one message, the nodes would receive BEGIN as well.
         await self._settle(f"BEGIN {mode}")

@@ -10,6 +10,7 @@ import asyncpg
 import msgspec
 
 from adapters.postgres.connection.connections import ServiceConnection
+from adapters.postgres.connection.poolers import UNSUPPORTED
 from adapters.postgres.entities.attachments import loading as attachments
 from adapters.postgres.entities.files import loading_statements as statements
 from adapters.postgres.entities.files.skipped_rows import find_skipped
@@ -24,7 +25,7 @@ from application.ports.entities.records import Values
 from domain.entities.declaration import EntityModel, FieldModel, Registry
 from domain.entities.owning import NO_LIMITS, Limits
 from domain.entities.sheets import MOST_ERRORS, BrokenRow, RowError, not_own, not_writable, stale
-from domain.errors import FieldError
+from domain.errors import BadRequest, FieldError
 
 PATIENCE = 600.0
 """Seconds for a statement about a whole file."""
@@ -66,8 +67,11 @@ class Load:
     """Ids of rows that an upsert may update; only for entities with files."""
 
     async def run(self, rows: AsyncIterator[bytes]) -> Loaded:
-        count = await self._copy(rows)
         key = self.loading.key
+        if self.connection.is_of_cluster and (key is not None or self.limits != NO_LIMITS):
+            # Citus 13.2.2 ends the coordinator's process for outer joins of the temporary table with stored rows.
+            raise BadRequest(UNSUPPORTED)
+        count = await self._copy(rows)
         if count:
             await self._adopt(key.name) if key is not None else await self._ensure_own()
         if count:
