@@ -1,4 +1,4 @@
-"""Citus clusters at the start and in commands: the kind of the database, and the distribution of its tables."""
+"""Citus clusters at the start and in commands."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Own rows on a cluster: which are seen, which nodes are asked, and the imports that are refused."""
+"""Own rows on a cluster."""
 
 from collections.abc import AsyncIterator
 from typing import Annotated
@@ -132,8 +132,6 @@ async def test_own_rows_alone_are_seen_and_written(database: PostgresDatabase) -
 async def test_an_import_of_a_caller_limited_to_own_rows_is_refused(
     database: PostgresDatabase, key: str | None
 ) -> None:
-    """Citus 13.2.2 ends the coordinator's process for the statement that would find the rows of others."""
-
     async def rows() -> AsyncIterator[bytes]:
         yield b""
 

@@ -1,8 +1,6 @@
 """Statements that distribute the tables over a Citus cluster, and Citus' requirements for the schema.
 
-Citus distributes rows of tenants by tenant, and copies shared rows to every node. Identity stays on the coordinator,
-together with the audit trail, because its statements write both. Decision 0008 has the reasons.
-
+Identity stays on the coordinator with the audit trail, because its statements write both.
 The nodes are reached as the service's role, so it may log in.
 """
 

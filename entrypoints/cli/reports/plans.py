@@ -4,6 +4,7 @@ from adapters.postgres.entities.reading.plans import plans_of, recommended_index
 from entrypoints.assembly.entities import load_registry
 from entrypoints.settings.settings import Settings
 from entrypoints.terminal.answers import Answer
+from entrypoints.terminal.errors import SETTINGS, CommandError
 
 READS = "  ! reads "
 CONSIDER = "  ? "
@@ -12,6 +13,10 @@ CONSIDER = "  ? "
 async def plans(settings: Settings) -> str:
     """Return plans for the rows in the database; warnings hold for any number of rows."""
     assert settings.database_url is not None
+    if settings.database_kind == "citus":
+        raise CommandError(
+            "The nodes of a Citus cluster plan the queries: this command reads plans of one server.", SETTINGS
+        )
     lines: list[str] = []
     registry = load_registry(settings.entities)
     found = await plans_of(settings.database_url.reveal(), registry)
