@@ -233,10 +233,21 @@ async def test_a_duplicate_has_no_files(shop: Shop) -> None:
     await shop.visitor.open(f"rows/lamps/new?~copy={shop.lamp}")
     await expect(page.locator("input[name=name]")).to_have_value("Desk lamp (copy)")
     await expect(page.get_by_role("group", name="Photo").get_by_role("listitem")).to_have_count(0)
-    # a file is uploaded for a row that is not there yet
+    # a file is uploaded for a row that is not there yet, which is saved with the file and not before
+    is_on = asyncio.Event()
+
+    async def delayed(route: Route) -> None:
+        await is_on.wait()
+        await route.continue_()
+
+    await page.route("**/api/files?*", delayed)
     await choose(page, "Photo: Choose a file", picture("new.png"))
     await expect(page.get_by_role("group", name="Photo")).to_contain_text("new.png")
-    await page.get_by_role("button", name="Create").click()
+    create = page.get_by_role("button", name="Create")
+    await expect(create).to_be_disabled()
+    is_on.set()
+    await expect(create).to_be_enabled()
+    await create.click()
     await shop.visitor.said("Created.")
     listed = await shop.app.call("GET", "/api/lamps?include=photo&sort=name", as_whom="acme")
     assert [row["photo"]["name"] for row in listed.json()["data"]["items"]] == ["one.png", "new.png"]

@@ -1,4 +1,5 @@
 // Files of rows: uploads with their progress, and links to contents.
+import { signal } from "@preact/signals";
 import { ApiError, address, call, errorOf, hooks } from "./api";
 
 /** A file as `include=` shows it, and as an upload answers. */
@@ -17,6 +18,9 @@ export interface Upload {
   progress: (part: number) => void;
   signal: AbortSignal;
 }
+
+/** The number of files that a form still sends or will send: without them a row would be saved without its files. */
+export const uploading = signal(0);
 
 /** Sends a file; with a fresh token if the one of this tab has ended. */
 export async function upload(sent: Upload): Promise<StoredFile> {

@@ -2,6 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, call, isPassing, Once } from "../api/api";
 import type { Entity, Row } from "../api/meta";
+import { uploading } from "../api/uploads";
 import { titleOf } from "../grid/cells";
 import { Submit } from "../parts/Button";
 import { Refusal } from "../parts/Fields";
@@ -34,6 +35,7 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
   const once = useRef(new Once());
   const changes = changesOf(fields, start, draft);
   const isDirty = Object.keys(changes).length > 0;
+  const isResting = isBusy || uploading.value > 0;
   const mayWrite = row ? entity.may.update && !row.isDeleted : entity.may.create;
 
   const shown = useRef(start);
@@ -112,7 +114,7 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
 
   function submit(event: Event): void {
     event.preventDefault();
-    if (isBusy) return;
+    if (isResting) return;
     const required = fields.filter((field) => field.required && draft[field.name] !== "").map((field) => field.name);
     const body = row ? changes : { ...changes, ...pick(changesOf(fields, {}, draft), required) };
     void write(body, etag);
@@ -138,7 +140,7 @@ export function Form({ entity, row, etag, preset, saved }: Props) {
         </div>
         {mayWrite && (
           <div class="saving">
-            <Submit isResting={isBusy || (!!row && !isDirty)}>{t(row ? "save" : "row.create")}</Submit>
+            <Submit isResting={isResting || (!!row && !isDirty)}>{t(row ? "save" : "row.create")}</Submit>
             {isDirty && row && (
               <button type="button" onClick={() => (setDraft(start), setProblems({}), setSummary(""))}>
                 {t("form.reset")}

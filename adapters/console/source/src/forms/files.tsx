@@ -2,7 +2,7 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { call, isStopped } from "../api/api";
 import { type Entity, type Field, type Row, scope } from "../api/meta";
-import { contentUrl, type StoredFile, upload } from "../api/uploads";
+import { contentUrl, type StoredFile, upload, uploading } from "../api/uploads";
 import { filePath, thumbnailOf } from "../grid/files";
 import { Icon } from "../parts/Icon";
 import { errorText, failed, say } from "../parts/Toast";
@@ -73,6 +73,7 @@ export default function Files({ entity, row, field, label, ids, change, describe
     const abort = new AbortController();
     const key = ++last;
     stops.current.add(abort);
+    uploading.value++;
     setSending((others) => [...others, { key, name: file.name, part: 0, stop: () => abort.abort() }]);
     turn.current = turn.current.then(() => transfer(file, key, abort));
     await turn.current;
@@ -93,6 +94,7 @@ export default function Files({ entity, row, field, label, ids, change, describe
       if (!isStopped(error)) tell(`${file.name}: ${errorText(error)}`);
     }
     stops.current.delete(abort);
+    uploading.value--;
     setSending((all) => all.filter((one) => one.key !== key));
   }
 
