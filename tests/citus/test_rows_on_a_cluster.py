@@ -1,5 +1,6 @@
 """Rows of tenants on a cluster: what is written on one node is read there, by its tenant alone."""
 
+from collections.abc import AsyncIterator
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -9,6 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from adapters.postgres.database import PostgresDatabase
+from application.ports.entities.files import Loaded, Loading
 from application.ports.entities.records import Act, Change, NewRow
 from domain.entities.catalogue import Status
 from domain.entities.declaration import EntityModel, Registry
@@ -84,6 +86,21 @@ async def test_a_batch_is_written_and_its_pages_are_filtered(database: PostgresD
     listed = await seen(database, registry, here, "products", **{"category.name": "Books", "sort": "price:desc"})
     assert (listed.total, listed.length) == (30, 20)
     assert (await seen(database, registry, here, "categories", include="products.reviews")).length == 1
+
+
+async def test_an_import_creates_rows_and_counts_the_skipped_ones(
+    database: PostgresDatabase, registry: Registry
+) -> None:
+    here = OneTenant(new_id())
+    await category(database, registry, here)
+
+    async def rows() -> AsyncIterator[bytes]:
+        yield "".join(f'{n},{new_id()},"{name}",\n' for n, name in ((2, "Books"), (3, "Lamps"), (4, "Lamps"))).encode()
+
+    async with database.transaction(here) as tx:
+        loaded = await tx.transfers.load(registry["categories"], rows(), Loading(ACT, None))
+    assert loaded == Loaded(1, 2, [])
+    assert (await seen(database, registry, here, "categories")).total == 2
 
 
 async def test_errors_name_the_field_and_not_the_shard(database: PostgresDatabase, registry: Registry) -> None:

@@ -81,7 +81,8 @@ class Load:
         imported = await (self._insert() if key is None else self._upsert(key)) if count else 0
         await self._hold_files(files)
         skipped = count - self.failed - imported
-        rows_skipped = await self._first_skipped() if skipped else ()
+        # Citus refuses to join the temporary table with stored rows.
+        rows_skipped = await self._first_skipped() if skipped and not self.connection.is_of_cluster else ()
         return Loaded(imported, skipped, self.errors, self.failed, rows_skipped)
 
     async def _first_skipped(self) -> tuple[int, ...]:
